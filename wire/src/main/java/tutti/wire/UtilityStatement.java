@@ -31,6 +31,7 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
 
     private static final List<Pattern> ADDS_DEFAULT = words("ADD", "DEFAULT");
     private static final List<Pattern> ADDS_COMPUTED = words("GENERATED", "STORED");
+    private static final List<Pattern> ADDS_DRAWN = words("ADD", "(?:(?:small|big)?serial[248]?|identity)");
     private static final List<Pattern> SETS_EXPRESSION = words("SET", "EXPRESSION");
     private static final List<Pattern> RETYPES = words("TYPE", "USING");
 
@@ -83,6 +84,11 @@ record UtilityStatement(String sql, List<String> targets, boolean concurrently, 
     /** Whether it may compute a column of rows that are there, of which other nodes are told if it is not certain that each computes the same. */
     boolean mayComputeRows() {
         return alters(ADDS_COMPUTED) || alters(SETS_EXPRESSION);
+    }
+
+    /** Whether it may add a column whose values are drawn from a sequence: each node would give them to other rows. */
+    boolean mayDrawForRows() {
+        return alters(ADDS_DRAWN);
     }
 
     /** Whether it names a type of times, which are cast to each other by the session's time zone: the server counts that as something that varies. */

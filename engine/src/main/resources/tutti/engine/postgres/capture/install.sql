@@ -1206,16 +1206,30 @@ CREATE OR REPLACE FUNCTION tutti.is_planned_by_code(relation oid) RETURNS boolea
         OR EXISTS (SELECT FROM pg_statistic_ext s WHERE s.stxrelid = relation AND s.stxexprs IS NOT NULL)
 $function$;
 
--- Whether what a column's default has given to rows that are there can be told to other nodes, each of which fills its rows with values of its own before: it must have a form that
--- never fails, nothing else may depend on the column, and rows must be named by other columns.
-CREATE OR REPLACE FUNCTION tutti.tells_filled(relation oid, attribute smallint) RETURNS boolean LANGUAGE plpgsql STABLE
+-- Whether a column takes its values from a sequence that this transaction has made for it alone, as serial and identity columns do.
+CREATE OR REPLACE FUNCTION tutti.draws(relation oid, attribute smallint) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN EXISTS (SELECT FROM pg_depend d JOIN pg_class q ON q.oid = d.objid AND age(q.xmin) <= age(pg_current_xact_id()::xid)
+                JOIN pg_sequence_here s ON s.seqrelid = q.oid AND NOT s.seqcycle
+                JOIN pg_attribute a ON a.attrelid = relation AND a.attnum = attribute AND a.attgenerated = ''
+                LEFT JOIN pg_attrdef e ON e.adrelid = relation AND e.adnum = attribute
+            WHERE d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass AND d.refobjid = relation AND d.refobjsubid = attribute
+                AND d.deptype IN ('a', 'i') AND (a.attidentity <> '' OR EXISTS (SELECT FROM pg_depend u
+                        WHERE u.classid = 'pg_attrdef'::regclass AND u.objid = e.oid AND u.refclassid = 'pg_class'::regclass AND u.refobjid = q.oid)
+                    AND NOT EXISTS (SELECT FROM regexp_matches(e.adbin::text, '\{(\w+)', 'g') m WHERE m[1] NOT IN ('FUNCEXPR', 'CONST'))
+                    AND NOT EXISTS (SELECT FROM regexp_matches(e.adbin::text, ' :funcid (\d+)', 'g') m WHERE NOT EXISTS (SELECT FROM pg_proc p
+                        WHERE p.oid = m[1]::oid AND p.pronamespace = 'pg_catalog'::regnamespace AND p.proname IN ('nextval', 'int2', 'int4', 'int8')))));
+END
+$function$;
+
+-- Whether what ADD COLUMN has given to rows that are there can be told to other nodes as a change of each row (docs/decisions/0210). Each of them fills its rows with values of its
+-- own before: the default must have a form that never fails, or draw from its own sequence, nothing else may depend on the column, and rows must be named by other columns.
+CREATE OR REPLACE FUNCTION tutti.tells_updated(relation oid, attribute smallint) RETURNS boolean LANGUAGE plpgsql STABLE
     <fixed settings> AS $function$
 BEGIN
     RETURN EXISTS (SELECT FROM tutti.user_tables u WHERE u.table_oid = relation AND u.key IS NOT NULL)
-        AND NOT EXISTS (SELECT FROM tutti.placed p WHERE p.table_oid = relation)
-        AND NOT tutti.is_planned_by_code(relation)
-        AND pg_table_size(relation) <= tutti.limit_bytes()
-        AND EXISTS (SELECT FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+        AND (tutti.draws(relation, attribute) AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = attribute AND a.attidentity = 'a')
+            OR EXISTS (SELECT FROM pg_attribute a JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
                 JOIN pg_type t ON t.oid = a.atttypid AND t.typtype = 'b' AND t.typnamespace = 'pg_catalog'::regnamespace
             WHERE a.attrelid = relation AND a.attnum = attribute AND a.attidentity = '' AND a.attgenerated = ''
                 AND NOT EXISTS (SELECT FROM regexp_matches(d.adbin::text, '\{(\w+)', 'g') m
@@ -1227,12 +1241,33 @@ BEGIN
                         AND p.proname IN ('now', 'transaction_timestamp', 'statement_timestamp', 'clock_timestamp', 'timezone', 'date',
                             'timestamp', 'timestamptz', 'time', 'date_trunc', 'date_part', 'extract', 'to_char', 'timestamptz_pl_interval',
                             'timestamptz_mi_interval', 'timestamp_pl_interval', 'timestamp_mi_interval', 'date_pl_interval', 'date_mi_interval',
-                            'date_pli', 'date_mii', 'gen_random_uuid', 'uuidv4', 'uuidv7', 'random', 'md5', 'textcat'))))
-        AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = relation
-            AND d.refobjsubid = attribute
-            AND NOT EXISTS (SELECT FROM pg_attrdef o WHERE d.classid = 'pg_attrdef'::regclass AND o.oid = d.objid
-                AND o.adrelid = relation AND o.adnum = attribute)
-            AND NOT EXISTS (SELECT FROM pg_constraint c WHERE d.classid = 'pg_constraint'::regclass AND c.oid = d.objid AND c.contype = 'n'));
+                            'date_pli', 'date_mii', 'gen_random_uuid', 'uuidv4', 'uuidv7', 'random', 'md5', 'textcat')))))
+        AND tutti.used_only_in(relation, attribute, '{n}');
+END
+$function$;
+
+-- Whether what depends on a column are but its default, its own sequence, and constraints of these kinds.
+CREATE OR REPLACE FUNCTION tutti.used_only_in(relation oid, attribute smallint, kinds "char"[]) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT NOT EXISTS (SELECT FROM pg_depend d LEFT JOIN pg_class q ON d.classid = 'pg_class'::regclass AND q.oid = d.objid
+            LEFT JOIN pg_attrdef o ON d.classid = 'pg_attrdef'::regclass AND o.oid = d.objid AND o.adrelid = relation AND o.adnum = attribute
+            LEFT JOIN pg_constraint c ON d.classid = 'pg_constraint'::regclass AND c.oid = d.objid AND c.contype = ANY (kinds)
+        WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = relation AND d.refobjsubid = attribute
+            AND o.oid IS NULL AND c.oid IS NULL AND q.relkind IS DISTINCT FROM 'S')
+$function$;
+
+-- Whether it can be told by giving them the origin's rows in the place of theirs. Each of them has as many rows and drawn the same values, though not for the same rows, so that what only asks
+-- whether values differ cannot fail there, and the sequence stands where it stands at the origin. The table must be one that can be emptied.
+CREATE OR REPLACE FUNCTION tutti.tells_replaced(relation oid, attribute smallint) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT tutti.draws(relation, attribute) AND tutti.used_only_in(relation, attribute, '{n,p,u}')
+        AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.confrelid = relation AND c.conrelid <> relation)
+        AND NOT EXISTS (SELECT FROM pg_inherits h WHERE relation IN (h.inhrelid, h.inhparent))
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.tells_filled(relation oid, attribute smallint) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN NOT EXISTS (SELECT FROM tutti.placed p WHERE p.table_oid = relation)
+        AND NOT tutti.is_planned_by_code(relation) AND pg_table_size(relation) <= tutti.limit_bytes()
+        AND (tutti.tells_updated(relation, attribute) OR tutti.tells_replaced(relation, attribute));
 END
 $function$;
 
@@ -1263,26 +1298,28 @@ BEGIN
                 FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
             DETAIL = 'Every replica would fill its rows with values of its own: the default is a sequence, a time or '
                 'another function whose result varies.',
-            HINT = 'Add the column without a default, fill it with UPDATE, and set the default afterwards.';
+            HINT = concat(CASE WHEN ordered AND tutti.draws(relation, attribute) THEN 'Send it in a transaction block; the rows are then told to other nodes. Or add'
+                ELSE 'Add' END, ' the column without a default, fill it with UPDATE, and set the default afterwards.');
     END IF;
     RETURN occupied;
 END
 $function$;
 
--- Records the rows of a table as the schema change before has left them.
-CREATE OR REPLACE FUNCTION tutti.note_refilled(table_oid oid) RETURNS void LANGUAGE plpgsql
+-- Records the rows of a table as the schema change before has left them: as changed ones, or in the place of all that are there.
+CREATE OR REPLACE FUNCTION tutti.note_refilled(table_oid oid, replaced boolean) RETURNS void LANGUAGE plpgsql
     <fixed settings> SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1
     SET bytea_output = 'hex' SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
 DECLARE
     gathered text;
 BEGIN
-    EXECUTE format('SELECT string_agg(concat(%L, ROW(%s)), NULL) FROM ONLY %s AS t', 'g' || table_oid,
+    EXECUTE format('SELECT string_agg(concat(%L, ROW(%s)), NULL) FROM ONLY %s AS t', CASE WHEN replaced THEN 'i' ELSE 'g' END || table_oid,
         (SELECT string_agg(CASE WHEN a.attgenerated = 'v' THEN 'NULL' ELSE format('t.%I', a.attname) END, ', ' ORDER BY a.attnum)
             FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped), table_oid::regclass)
         INTO gathered;
     IF octet_length(gathered) > <limit_bytes> THEN
         PERFORM tutti.refuse_size();
     ELSIF gathered IS NOT NULL THEN
+        PERFORM tutti.note(concat('t', table_oid, ';')) WHERE replaced;
         PERFORM tutti.note(gathered);
     END IF;
 END
@@ -1367,7 +1404,7 @@ DECLARE
     mark text := current_setting('<mark>');
     permanent boolean := false;
     filled oid;
-    refilled oid;
+    refilled record;
 BEGIN
     IF TG_TAG = 'REINDEX' THEN
         -- it makes valid what was not
@@ -1421,13 +1458,13 @@ BEGIN
         PERFORM tutti.check_moments(TG_TAG, starts_with(mark, 'tutti allowed ordered'),
             coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query()));
         IF TG_TAG = 'ALTER TABLE' THEN
-            FOR refilled IN SELECT a.attrelid FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
+            FOR refilled IN SELECT a.attrelid AS id, bool_or(tutti.draws(a.attrelid, a.attnum) AND NOT tutti.tells_updated(a.attrelid, a.attnum)) AS replaced FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
                     WHERE a.atthasmissing AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0
                         OR a.attrelid = ANY (string_to_array(ltrim(split_part(mark, chr(10), 2)), ' ')::oid[]) AND a.attnum > 0 AND NOT a.attisdropped
                             AND (a.attgenerated = '' AND age(a.xmin) <= age(pg_current_xact_id()::xid) OR tutti.is_made_computed(a.attrelid, a.attnum))
                     GROUP BY a.attrelid
                     HAVING bool_or(tutti.check_filled(a.attrelid, a.attnum, starts_with(mark, 'tutti allowed ordered'))) LOOP
-                PERFORM tutti.note_refilled(refilled);
+                PERFORM tutti.note_refilled(refilled.id, refilled.replaced);
             END LOOP;
         END IF;
         PERFORM tutti.check_built();
