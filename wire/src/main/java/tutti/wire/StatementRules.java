@@ -64,8 +64,9 @@ final class StatementRules {
      */
     boolean runsOnce(UtilityStatement statement) {
         boolean fillsColumn = statement.mayFillRows();
-        return (!session.node().wholeOnly() && (statement.mayComputeRows() || statement.mayDrawForRows() || ((statement.fills() || fillsColumn)
-                && ((fillsColumn && statement.namesTimes()) || varying(statement, statement.fills()) != null))
+        return (!session.node().wholeOnly() && (statement.mayComputeRows() || statement.mayDrawForRows()
+                || ((statement.fills() || fillsColumn)
+                        && ((fillsColumn && statement.namesTimes()) || varying(statement, statement.fills()) != null))
                 || (!statement.concurrently() && statement.mayKeepMoment())))
                 || (!statement.concurrently()
                         && statement.targets().stream().anyMatch(session.capture().placed()::mayBe));
