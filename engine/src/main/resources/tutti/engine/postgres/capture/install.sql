@@ -365,6 +365,8 @@ BEGIN
             THEN tutti.refuse_secret()::pg_catalog.bytea
         WHEN NOT pg_catalog.starts_with(name, 'tutti.g') THEN tutti.refuse_commit()::pg_catalog.bytea
         WHEN <server may change> AND tutti.server_changed() THEN tutti.refuse_server_change()::pg_catalog.bytea
+        WHEN pg_catalog.pg_stat_get_xact_tuples_inserted(1259) OPERATOR(pg_catalog.>) 0 AND tutti.made_unseen()
+            THEN tutti.refuse_made()::pg_catalog.bytea
         WHEN pg_catalog.set_config('<mark>', 'tutti gathered', true) IS NULL THEN NULL
         WHEN pg_catalog.pg_stat_get_xact_tuples_inserted('tutti.touched'::pg_catalog.regclass) OPERATOR(pg_catalog.+)
                 pg_catalog.pg_stat_get_xact_tuples_deleted(2995) OPERATOR(pg_catalog.>) 0

@@ -91,6 +91,24 @@ class NestedStatementsTest {
         }
     }
 
+    /** The server executes it, and fires no event trigger for what it makes. */
+    @Test
+    void explainMakesNothing() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
+            for (String made : List.of("TABLE made", "UNLOGGED TABLE made")) {
+                pair.session.execute("INSERT INTO t VALUES (1)",
+                        "DO $$ BEGIN EXECUTE 'EXPLAIN (ANALYZE on) CREATE " + made + " AS SELECT 1 AS id'; END $$");
+                assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.gather(), made).getSQLState());
+                pair.session.connection().rollback();
+            }
+            pair.transaction("INSERT INTO t VALUES (1)",
+                    "DO $$ BEGIN EXECUTE 'EXPLAIN ANALYZE CREATE TEMP TABLE own AS SELECT 1 AS id'; END $$").assertEqual("t");
+            commit(pair, "DO $$ BEGIN CREATE MATERIALIZED VIEW seen AS SELECT id FROM t; CREATE TABLE u (id int PRIMARY KEY); "
+                    + "INSERT INTO u VALUES (2); END $$");
+            pair.assertEqual("seen", "u");
+        }
+    }
+
     @Test
     void whatConcernsTemporaryObjectsConcernsNobodyElse() throws Exception {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
