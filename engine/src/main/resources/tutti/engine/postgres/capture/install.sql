@@ -1108,6 +1108,9 @@ BEGIN
     IF TG_TAG IN ('CREATE TABLE', 'ALTER TABLE')
             AND (current_setting('session_replication_role') <> 'replica' OR starts_with(mark, 'tutti allowed ordered')) THEN
         PERFORM tutti.check_bounds(TG_TAG, coalesce(nested, current_query()));
+        IF TG_TAG = 'ALTER TABLE' THEN
+            PERFORM tutti.check_casts(coalesce(nested, current_query()));
+        END IF;
     END IF;
     IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', 'tutti allowed extension', true);
