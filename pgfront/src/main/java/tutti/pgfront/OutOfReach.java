@@ -25,9 +25,11 @@ final class OutOfReach {
             "link_schema", "abort_session", "cancel_session", "load_file", "database_path");
     private static final String INFORMATION_SCHEMA = "information_schema";
     /** What engines tell in that schema of the node's process, its files, and of what other clients do. */
-    private static final Set<String> TOLD_OF_THE_NODE = Set.of("settings", "sessions", "session_state", "locks", "in_doubt", "query_statistics");
+    private static final Set<String> TOLD_OF_THE_NODE = Set.of("settings", "sessions", "session_state", "locks",
+            "in_doubt", "query_statistics");
     /** Likewise; HSQLDB finds them without their schema, too. */
-    private static final Set<String> SYSTEM_TABLES = Set.of("system_sessions", "system_sessioninfo", "system_cacheinfo", "system_properties",
+    private static final Set<String> SYSTEM_TABLES = Set.of("system_sessions", "system_sessioninfo", "system_cacheinfo",
+            "system_properties",
             "system_connection_properties", "system_connectionproperties", "system_texttables", "system_parameters");
     private static final Set<String> CHANGES = Set.of("insert", "update", "delete", "merge", "replace");
     /** What CREATE makes of Java code, or of what lies outside of the database. */

@@ -32,7 +32,8 @@ final class VaryingWords {
         while (word.find()) {
             String name = word.group(1).toLowerCase(Locale.ROOT);
             boolean more = word.group(2) != null;
-            if (PLAIN.contains(name) || (more && (name.equals("next") || name.equals("current") || CALLED.contains(name)))) {
+            if (PLAIN.contains(name)
+                    || (more && (name.equals("next") || name.equals("current") || CALLED.contains(name)))) {
                 return name;
             }
         }

@@ -33,8 +33,7 @@ class ComputedColumnsTest {
             CREATE FUNCTION shifted(int, int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT length(told($1)) + $2';
             CREATE OPERATOR +!! (FUNCTION = shifted, LEFTARG = int, RIGHTARG = int);
             CREATE TYPE mood AS ENUM ('fine', 'so so')""";
-    private static final String KEYED =
-            "id int PRIMARY KEY, word text, made text GENERATED ALWAYS AS (told(id)) STORED, also int GENERATED ALWAYS AS (id + 1) STORED";
+    private static final String KEYED = "id int PRIMARY KEY, word text, made text GENERATED ALWAYS AS (told(id)) STORED, also int GENERATED ALWAYS AS (id + 1) STORED";
 
     private static void assertRefused(Pair pair, String sql) {
         SQLException refused = assertThrows(SQLException.class, () -> pair.session.execute(sql), sql);
@@ -83,7 +82,8 @@ class ComputedColumnsTest {
 
     @Test
     void rowsWithoutAKeyAreLookedAt() throws Exception {
-        try (Pair pair = new Pair(FUNCTIONS, "CREATE TABLE t (id int, made text GENERATED ALWAYS AS (told(id)) STORED)")) {
+        try (Pair pair = new Pair(FUNCTIONS,
+                "CREATE TABLE t (id int, made text GENERATED ALWAYS AS (told(id)) STORED)")) {
             pair.transaction("INSERT INTO t VALUES (1), (1), (2)").transaction("UPDATE t SET id = id + 1")
                     .transaction("DELETE FROM t WHERE id = 3").assertEqual("t");
             assertNotApplied(pair, pair.session.commit("UPDATE t SET id = 10"));
@@ -92,12 +92,15 @@ class ComputedColumnsTest {
 
     /** Object ids are each node's own, and so are hashes of values that are made of them. */
     @ParameterizedTest
-    @ValueSource(strings = {"made oid GENERATED ALWAYS AS (tableoid) STORED", "made int GENERATED ALWAYS AS (hashenum(moody)) STORED",
-            "made oid GENERATED ALWAYS AS (named::oid) STORED", "made oid GENERATED ALWAYS AS ('named'::regclass::oid) STORED"})
+    @ValueSource(strings = {"made oid GENERATED ALWAYS AS (tableoid) STORED",
+            "made int GENERATED ALWAYS AS (hashenum(moody)) STORED",
+            "made oid GENERATED ALWAYS AS (named::oid) STORED",
+            "made oid GENERATED ALWAYS AS ('named'::regclass::oid) STORED"})
     void numbersOfTheNodesAreNotApplied(String column) throws Exception {
         // another order of the statements, or each database would give the same numbers
         String[] tables = {"CREATE TABLE named (id int)",
-                "CREATE TABLE t (id int PRIMARY KEY, moody mood DEFAULT 'fine', named regclass DEFAULT 'named', " + column + ")"};
+                "CREATE TABLE t (id int PRIMARY KEY, moody mood DEFAULT 'fine', named regclass DEFAULT 'named', "
+                        + column + ")"};
         try (Pair pair = new Pair(FUNCTIONS, tables[0], "CREATE TABLE more (id int, made text)", tables[1])) {
             assertNotApplied(pair, pair.session.commit("INSERT INTO t VALUES (1)"));
         }
@@ -105,7 +108,8 @@ class ComputedColumnsTest {
 
     @Test
     void anOperatorIsNotBelievedEither() throws Exception {
-        try (Pair pair = new Pair(FUNCTIONS, "CREATE TABLE t (id int PRIMARY KEY, made int GENERATED ALWAYS AS (id +!! 1) STORED)",
+        try (Pair pair = new Pair(FUNCTIONS,
+                "CREATE TABLE t (id int PRIMARY KEY, made int GENERATED ALWAYS AS (id +!! 1) STORED)",
                 "DO $$ BEGIN EXECUTE format('CREATE OR REPLACE FUNCTION told(asked int) RETURNS text IMMUTABLE LANGUAGE sql AS %L', CASE WHEN"
                         + " (substr(current_database(), 5))::int % 2 = 0 THEN 'SELECT ''xx''' ELSE 'SELECT ''x''' END); END $$")) {
             assertNotApplied(pair, pair.session.commit("INSERT INTO t VALUES (1)"));
@@ -158,7 +162,8 @@ class ComputedColumnsTest {
             "ALTER COLUMN plain SET EXPRESSION AS (told(id))"})
     void aColumnThatIsAddedIsComputedAlike(String change) throws Exception {
         String alter = "DO $$ BEGIN ALTER TABLE t " + change + "; END $$";
-        String table = "CREATE TABLE t (id int PRIMARY KEY, plain text GENERATED ALWAYS AS (id + 1) STORED)".replace("(id + 1)",
+        String table = "CREATE TABLE t (id int PRIMARY KEY, plain text GENERATED ALWAYS AS (id + 1) STORED)".replace(
+                "(id + 1)",
                 "(CASE WHEN id > 0 THEN '1' END)");
         try (Pair pair = new Pair(FUNCTIONS, table)) {
             pair.transaction("INSERT INTO t VALUES (1), (2)").apply(List.of(altered(pair, alter))).assertEqual("t");
@@ -173,7 +178,8 @@ class ComputedColumnsTest {
     /** Values whose texts, lengths or precisions are not those of what the expression gives. */
     @Test
     void whatIsAlikeIsApplied() throws Exception {
-        try (Pair pair = new Pair("CREATE FUNCTION plain(numeric) RETURNS numeric IMMUTABLE LANGUAGE sql AS 'SELECT $1 * 1.5'",
+        try (Pair pair = new Pair(
+                "CREATE FUNCTION plain(numeric) RETURNS numeric IMMUTABLE LANGUAGE sql AS 'SELECT $1 * 1.5'",
                 "CREATE DOMAIN short AS varchar(3)", "CREATE SCHEMA \"S s\"",
                 """
                         CREATE TABLE "S s"."T t" ("made" int PRIMARY KEY, "a b" numeric, counted timestamptz, f float8, r int[],
@@ -190,7 +196,8 @@ class ComputedColumnsTest {
                     + " VALUES (1, 1.333, now(), -0.0, '{1,2,3}'), (2, 2, 'infinity', 'NaN', '[2:3]={2,7}'), (3, NULL, NULL, NULL, NULL)")
                     .assertEqual(table);
             pair.transaction("UPDATE " + table + " SET \"a b\" = 7.125").assertEqual(table);
-            pair.transaction("UPDATE " + table + " SET \"a b\" = 2 WHERE made = 2", "DELETE FROM " + table + " WHERE made = 1")
+            pair.transaction("UPDATE " + table + " SET \"a b\" = 2 WHERE made = 2",
+                    "DELETE FROM " + table + " WHERE made = 1")
                     .assertEqual(table);
         }
     }
@@ -203,8 +210,10 @@ class ComputedColumnsTest {
             pair.transaction("INSERT INTO t VALUES (1, 'words and more')").assertEqual("t");
             assertEquals("[[0]]", Pair.rows(pair.one,
                     "SELECT count(*) FROM pg_proc WHERE pronamespace = 'tutti'::regnamespace AND proname ~ '^apply_.*_[0-9]+$'"
-                            + " AND prosrc ~ 'refuse_computed'").toString());
-            assertEquals("[[0]]", Pair.rows(pair.one, "SELECT count(*) FROM pg_trigger WHERE tgname = 'tutti_check'").toString());
+                            + " AND prosrc ~ 'refuse_computed'")
+                    .toString());
+            assertEquals("[[0]]",
+                    Pair.rows(pair.one, "SELECT count(*) FROM pg_trigger WHERE tgname = 'tutti_check'").toString());
         }
     }
 }

@@ -94,7 +94,8 @@ class NestedStatementsTest {
     /** Whatever they are declared as: functions in bounds, in USING, and of casts that no text names. */
     @Test
     void whatIsComputedAtEachNodeIsLookedInto() throws Exception {
-        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text)", "CREATE TABLE whole (id text) PARTITION BY LIST (id)",
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text)",
+                "CREATE TABLE whole (id text) PARTITION BY LIST (id)",
                 "CREATE FUNCTION told() RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT current_setting(''port'')'",
                 "CREATE FUNCTION deeper(text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN length(told() || $1); END'",
                 "CREATE FUNCTION reads(text) RETURNS int STABLE LANGUAGE sql AS 'SELECT count(*)::int FROM t'",
@@ -105,7 +106,8 @@ class NestedStatementsTest {
                     "ALTER TABLE t ALTER v TYPE int USING deeper(v)", "ALTER TABLE t ALTER v TYPE int USING reads(v)",
                     "ALTER TABLE t ALTER v TYPE text USING current_setting(''TimeZone'')")) {
                 assertEquals("0A000", assertThrows(SQLException.class,
-                        () -> pair.session.execute("DO $$ BEGIN EXECUTE '" + refused + "'; END $$"), refused).getSQLState(), refused);
+                        () -> pair.session.execute("DO $$ BEGIN EXECUTE '" + refused + "'; END $$"), refused)
+                        .getSQLState(), refused);
                 pair.session.connection().rollback();
             }
             commit(pair, "DO $$ BEGIN CREATE TABLE p2 PARTITION OF whole FOR VALUES IN ('a', 'b');"
@@ -125,13 +127,16 @@ class NestedStatementsTest {
             for (String made : List.of("TABLE made", "UNLOGGED TABLE made")) {
                 pair.session.execute("INSERT INTO t VALUES (1)",
                         "DO $$ BEGIN EXECUTE 'EXPLAIN (ANALYZE on) CREATE " + made + " AS SELECT 1 AS id'; END $$");
-                assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.gather(), made).getSQLState());
+                assertEquals("0A000",
+                        assertThrows(SQLException.class, () -> pair.session.gather(), made).getSQLState());
                 pair.session.connection().rollback();
             }
             pair.transaction("INSERT INTO t VALUES (1)",
-                    "DO $$ BEGIN EXECUTE 'EXPLAIN ANALYZE CREATE TEMP TABLE own AS SELECT 1 AS id'; END $$").assertEqual("t");
-            commit(pair, "DO $$ BEGIN CREATE MATERIALIZED VIEW seen AS SELECT id FROM t; CREATE TABLE u (id int PRIMARY KEY); "
-                    + "INSERT INTO u VALUES (2); END $$");
+                    "DO $$ BEGIN EXECUTE 'EXPLAIN ANALYZE CREATE TEMP TABLE own AS SELECT 1 AS id'; END $$")
+                    .assertEqual("t");
+            commit(pair,
+                    "DO $$ BEGIN CREATE MATERIALIZED VIEW seen AS SELECT id FROM t; CREATE TABLE u (id int PRIMARY KEY); "
+                            + "INSERT INTO u VALUES (2); END $$");
             pair.assertEqual("seen", "u");
         }
     }

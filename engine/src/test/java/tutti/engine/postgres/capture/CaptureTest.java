@@ -162,7 +162,8 @@ class CaptureTest {
     /** An index may compare values otherwise than their column does, and so may a type that looks like another one. */
     @Test
     void valuesThatAnIndexTakesForEqualGiveEqualKeys() throws Exception {
-        String database = installed("CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+        String database = installed(
+                "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
                 "CREATE TABLE c (k int PRIMARY KEY, u text)", "CREATE UNIQUE INDEX ON c (u COLLATE ci)",
                 "CREATE FUNCTION compared(text, text) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT btrim($1) <=> btrim($2)'"
                         .replace("btrim($1) <=> btrim($2)", "bttextcmp(lower($1), lower($2))"),
@@ -174,7 +175,8 @@ class CaptureTest {
                 "CREATE TABLE r (k numrange PRIMARY KEY)", "CREATE TABLE iv (k interval PRIMARY KEY)",
                 "CREATE TABLE a (k numeric[] PRIMARY KEY)", "CREATE TABLE w (k word[] PRIMARY KEY)",
                 "CREATE TABLE tz (k timetz PRIMARY KEY)", "CREATE DOMAIN padded AS char(4)",
-                "CREATE TABLE p (k padded PRIMARY KEY)", "CREATE DOMAIN zero AS float4", "CREATE TABLE z (k zero PRIMARY KEY)");
+                "CREATE TABLE p (k padded PRIMARY KEY)", "CREATE DOMAIN zero AS float4",
+                "CREATE TABLE z (k zero PRIMARY KEY)");
         for (String table : List.of("c", "o")) {
             assertEquals(key(database, 3, "INSERT INTO " + table + " VALUES (1, 'A')"),
                     key(database, 3, "INSERT INTO " + table + " VALUES (2, 'a')"), table);
@@ -195,14 +197,18 @@ class CaptureTest {
     @Test
     void childrenOfAnotherTypeMeetTheirParents() throws Exception {
         String[][] types = {{"timestamp", "date", "'2026-01-02'"}, {"timestamptz", "date", "'2026-01-02'"},
-                {"timestamptz", "timestamp", "'2026-01-02'"}, {"float8", "float4", "0.1::float4"}, {"inet", "cidr", "'10.0.0.1/32'"},
-                {"int8", "int2", "7"}, {"numeric", "int4", "7"}, {"text", "varchar", "'a'"}, {"text", "char(3)", "'a'"}};
+                {"timestamptz", "timestamp", "'2026-01-02'"}, {"float8", "float4", "0.1::float4"},
+                {"inet", "cidr", "'10.0.0.1/32'"},
+                {"int8", "int2", "7"}, {"numeric", "int4", "7"}, {"text", "varchar", "'a'"},
+                {"text", "char(3)", "'a'"}};
         for (String[] type : types) {
             String database = installed("CREATE TABLE parent (k " + type[0] + " PRIMARY KEY)",
                     "CREATE TABLE child (id int PRIMARY KEY, k " + type[1] + " REFERENCES parent)",
                     "INSERT INTO parent VALUES (" + type[2] + ")");
-            try (LocalSession inserting = new LocalSession(database); LocalSession deleting = new LocalSession(database)) {
-                var inserted = inserting.execute("INSERT INTO child VALUES (1, " + type[2] + ")").capture().writes().keys();
+            try (LocalSession inserting = new LocalSession(database);
+                    LocalSession deleting = new LocalSession(database)) {
+                var inserted = inserting.execute("INSERT INTO child VALUES (1, " + type[2] + ")").capture().writes()
+                        .keys();
                 inserting.connection().rollback();
                 var deleted = deleting.execute("DELETE FROM parent").capture().writes().keys();
                 boolean met = false;
