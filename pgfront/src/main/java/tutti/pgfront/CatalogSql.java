@@ -4,6 +4,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
+import java.util.stream.Collectors;
 import tutti.wire.sql.SqlTokens;
 
 /**
@@ -18,6 +19,8 @@ final class CatalogSql {
     private static final Set<String> TEXT_TYPES = Set.of("text", "name", "char", "regtype", "regproc", "regprocedure",
             "regrole", "regnamespace", "bpchar", "varchar", "pg_node_tree", "aclitem", "unknown", "character varying");
     private static final Set<String> NUMBER_TYPES = Set.of("oid", "int4", "xid", "cid");
+
+    private static final int OF_ELEMENTS = 15;
 
     private CatalogSql() {}
 
@@ -49,6 +52,9 @@ final class CatalogSql {
                 i = operator(in, i + 2, out);
             } else if (token.is('[') && !out.isEmpty() && out.getLast().name() && !out.getLast().is("array")) {
                 i = element(in, i, out);
+            } else if (token.is("array") && isOfElements(in, i)) {
+                out.add(in.get(i + 7));
+                i += OF_ELEMENTS - 1;
             } else if (token.is("current_catalog")) {
                 out.add(token.with("current_database()"));
             } else if (token.is("pg_get_keywords")) {
@@ -74,6 +80,13 @@ final class CatalogSql {
             }
         }
         return Token.text(out);
+    }
+
+    /** {@code array(select x from unnest(a) as t(x))}, which is the array itself, as psql lists the elements of some. */
+    private static boolean isOfElements(List<Token> in, int at) {
+        return at + OF_ELEMENTS <= in.size() && in.get(at + 7).name() && in.subList(at, at + OF_ELEMENTS).stream()
+                .map(Token::lower).collect(Collectors.joining(" "))
+                .equals("array ( select x from unnest ( " + in.get(at + 7).lower() + " ) as t ( x ) )");
     }
 
     private static boolean next(List<Token> tokens, int at, char punctuation) {

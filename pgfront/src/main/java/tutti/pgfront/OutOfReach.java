@@ -22,7 +22,15 @@ final class OutOfReach {
     static final String OWN_SCHEMA = "tutti";
     /** Functions that use files, other databases or sessions, at the node where they run. */
     private static final Set<String> OF_THE_NODE = Set.of("file_read", "file_write", "csvread", "csvwrite",
-            "link_schema", "abort_session", "cancel_session", "load_file");
+            "link_schema", "abort_session", "cancel_session", "load_file", "database_path");
+    private static final String INFORMATION_SCHEMA = "information_schema";
+    /** What engines tell in that schema of the node's process, its files, and of what other clients do. */
+    private static final Set<String> TOLD_OF_THE_NODE = Set.of("settings", "sessions", "session_state", "locks",
+            "in_doubt", "query_statistics");
+    /** Likewise; HSQLDB finds them without their schema, too. */
+    private static final Set<String> SYSTEM_TABLES = Set.of("system_sessions", "system_sessioninfo", "system_cacheinfo",
+            "system_properties",
+            "system_connection_properties", "system_connectionproperties", "system_texttables", "system_parameters");
     private static final Set<String> CHANGES = Set.of("insert", "update", "delete", "merge", "replace");
     /** What CREATE makes of Java code, or of what lies outside of the database. */
     private static final Set<String> JAVA = Set.of("alias", "aggregate", "linked", "text");
@@ -132,6 +140,13 @@ final class OutOfReach {
         }
         if (token.kind() == SqlTokens.QUOTED && name.indexOf('.') > 0 && next.is('(')) {
             return token.text() + " is not called: it may be a method in Java, which would run in the node" + SAFE;
+        }
+        if (SYSTEM_TABLES.contains(name) || (TOLD_OF_THE_NODE.contains(name) && at > 1 && tokens.get(at - 1).is('.')
+                && tokens.get(at - 2).name() && folded(tokens.get(at - 2)).equals(INFORMATION_SCHEMA))) {
+            return name.toUpperCase(Locale.ROOT) + " tells of the node's process, its files and other clients";
+        }
+        if (name.equals(INFORMATION_SCHEMA) && first(tokens).equals("set")) {
+            return "what is in INFORMATION_SCHEMA is read by names with their schema";
         }
         return !reads && name.equals(OWN_SCHEMA) && (next.is('.') || isSchema(tokens, at))
                 ? "the schema " + OWN_SCHEMA + " is the node's own"

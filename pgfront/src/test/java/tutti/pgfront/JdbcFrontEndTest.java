@@ -444,7 +444,8 @@ class JdbcFrontEndTest extends AtOneNode {
         assertTrue(parent.contains("TABLE \"child\" CONSTRAINT"), parent);
         assertTrue(psql("\\d+ names").contains("View definition"));
         assertTrue(psql("\\di").contains("public|child_parent|index|tutti|child"));
-        for (String command : List.of("\\dt+", "\\dn+", "\\du", "\\l", "\\df", "\\dT", "\\dx", "\\dp", "\\ds")) {
+        for (String command : List.of("\\dt+", "\\dn+", "\\du", "\\l", "\\df", "\\dT", "\\dx", "\\dp", "\\ds",
+                "\\db", "\\dy", "\\dc", "\\des", "\\ddp")) {
             String output = psql(command);
             assertFalse(output.toLowerCase(Locale.ROOT).contains("error"), () -> command + ": " + output);
         }

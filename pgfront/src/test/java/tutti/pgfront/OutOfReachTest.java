@@ -73,7 +73,13 @@ class OutOfReachTest extends AtOneNode {
                     "select * from link_schema('L', '', 'jdbc:h2:mem:other', 'sa', '', 'PUBLIC')",
                     "create table copied as select * from csvread('" + file + "')",
                     "create view copied as select * from csvread('" + file + "')",
-                    "select abort_session(1)", "select cancel_session(1)",
+                    "select abort_session(1)", "select cancel_session(1)", "select database_path()",
+                    "call \"DATABASE_PATH\"()",
+                    "select * from information_schema.settings", "select * from Information_Schema . \"SETTINGS\"",
+                    "table information_schema.sessions", "select * from h2.information_schema.sessions",
+                    "select (select count(*) from information_schema.locks)",
+                    "create view v as select * from information_schema.session_state",
+                    "select * from information_schema.query_statistics",
                     "select * from final table (update tutti.applied set position = 1)",
                     "create alias ends for \"java.lang.System.exit\"",
                     "create alias if not exists made as $$ String made() { return null; } $$",
@@ -103,7 +109,9 @@ class OutOfReachTest extends AtOneNode {
                     "backup database to '" + made + "' blocking", "script '" + made + "'",
                     "perform export script for database data to '" + made + "'",
                     "perform import script data from '" + made + "' stop on error", "shutdown", "shutdown immediately",
-                    "disconnect", "checkpoint defrag; shutdown"));
+                    "disconnect", "checkpoint defrag; shutdown", "select * from information_schema.system_sessions",
+                    "select * from information_schema.system_cacheinfo",
+                    "select * from information_schema.\"SYSTEM_PROPERTIES\""));
             assertFalse(Files.exists(made));
             run(connection, "create table engine (engine int, name int)",
                     "create trigger noted after insert on item referencing new row as r for each row"

@@ -27,6 +27,10 @@ final class Classifier {
     private static final long TRANSACTION = SqlTokens.key("transaction");
     static final long CONCURRENTLY = SqlTokens.key("concurrently");
     private static final long[] ANALYZE = SqlCursor.keys("analyze analyse");
+    private static final long AS = SqlTokens.key("as");
+    /** What stands before the name of a table that is this session's alone. */
+    private static final long[] SESSION_TABLE = SqlCursor.keys("temp temporary");
+    private static final String EXPLAINED = "EXPLAIN ANALYZE would make the table at this node only: explain the query by itself, or leave ANALYZE out";
     private static final long INTO = SqlTokens.key("into");
     private static final long CONSTRAINTS = SqlTokens.key("constraints");
     private static final long IMMEDIATE = SqlTokens.key("immediate");
@@ -477,13 +481,21 @@ final class Classifier {
     /** Planning executes calls whose values it may know. */
     private StatementKind explain() {
         boolean harmless = true;
-        while (harmless && sql.inStatement()) {
+        boolean executes = false;
+        boolean makes = false;
+        long previous = 0;
+        while (sql.inStatement()) {
             boolean known = sql.atWord() ? sql.atAny(HarmlessFunctions.WORDS) || sql.startsWithPg() : !sql.atQuoted();
-            harmless = !sql.named(ANALYZE) && !sql.atAny(HarmlessFunctions.EXCEPT);
+            executes |= sql.named(ANALYZE);
+            harmless &= !sql.atAny(HarmlessFunctions.EXCEPT);
+            boolean target = (sql.atWord(CREATE) || (sql.atWord(INTO) && previous != INSERT && previous != MERGE))
+                    && previous != AS;
+            previous = sql.atWord() ? sql.word() : 0;
             sql.advance();
+            makes |= target && !sql.atAny(SESSION_TABLE);
             harmless &= known || !sql.at('(');
         }
-        return harmless ? StatementKind.READ : StatementKind.WRITE;
+        return executes && makes ? refuse(EXPLAINED) : harmless && !executes ? StatementKind.READ : StatementKind.WRITE;
     }
 
     /** SELECT, WITH, VALUES, TABLE: a read unless something suspicious is in it. */

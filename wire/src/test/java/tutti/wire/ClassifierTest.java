@@ -44,6 +44,22 @@ class ClassifierTest {
             table t | READ
             explain select 1 | READ
             explain analyze delete from t | WRITE
+            explain analyse delete from t | WRITE
+            explain (costs off, "analyze" on) delete from t | WRITE
+            explain create table t as select 1 | READ
+            explain analyze create table t as select 1 | REFUSED
+            explain analyse verbose create table if not exists t as select 1 | REFUSED
+            explain (analyze 1) create table t as execute p | REFUSED
+            explain (costs off, analyze on) create materialized view t as select 1 | REFUSED
+            explain /* ( */ ( /* - */ "analyze" ) /* create */ create unlogged table t as select 1 | REFUSED
+            explain analyze select a into b from c | REFUSED
+            explain analyze with x as (insert into t values (1) returning *) select * into b from x | REFUSED
+            explain analyze insert into t values (1) | WRITE
+            explain analyze merge into t using s on true when matched then delete | WRITE
+            explain analyze create temp table t as select 1 | WRITE
+            explain analyze select 1 into temp t | WRITE
+            explain analyze execute p | WRITE
+            explain analyze select 1 as create, 2 as into | WRITE
             insert into t values (1) | WRITE
             update pg_description set objoid = 'a'::regclass where objoid = 'b'::regproc | SCHEMA
             update only pg_catalog.pg_description set description = $$it's$$, objsubid = 2 where objsubid = 1 and classoid = 'pg_class'::regclass | SCHEMA

@@ -30,7 +30,7 @@ class LostRowsTest {
             "SELECT", List.of("x"),
             List.of(column(1, "id", "int4"), column(2, "balance", "numeric"),
                     Arrays.asList("index", "1", "1001", "account_pkey", "public.account_pkey", "1", "1", "true", "true",
-                            "false")))),
+                            "false", null)))),
             List.of()));
     private static final References REFERENCES = new References(Map.of("account", new References.Named(
             Set.of(TableCatalog.tableKey("public", "account")), Set.of(), Set.of(), List.of(), List.of(), false)),

@@ -16,7 +16,7 @@ final class VaryingWords {
     /** By themselves. */
     private static final Set<String> PLAIN = Set.of("current_timestamp", "current_time", "current_date", "localtime",
             "localtimestamp", "sysdate", "systimestamp", "current_user", "session_user", "system_user",
-            "current_schema", "current_catalog", "current_role");
+            "current_schema", "current_catalog", "current_role", "nextval", "currval", "information_schema");
     /** With a parenthesis behind them. */
     private static final Set<String> CALLED = Set.of("rand", "random", "secure_rand", "random_uuid", "uuid", "newid",
             "gen_random_uuid", "sys_guid", "now", "today", "sysdate", "curdate", "curtime", "unix_millis",
@@ -32,7 +32,8 @@ final class VaryingWords {
         while (word.find()) {
             String name = word.group(1).toLowerCase(Locale.ROOT);
             boolean more = word.group(2) != null;
-            if (PLAIN.contains(name) || (more && (name.equals("next") || CALLED.contains(name)))) {
+            if (PLAIN.contains(name)
+                    || (more && (name.equals("next") || name.equals("current") || CALLED.contains(name)))) {
                 return name;
             }
         }

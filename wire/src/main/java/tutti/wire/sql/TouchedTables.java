@@ -175,7 +175,8 @@ final class TouchedTables {
         }
     }
 
-    private void look(List<SqlText.Token> tokens, int index) {
+    /** @param quoted whether it is a string that has been read as SQL: the names of sequences in it are arguments of functions, since SQL that is executed as a string is not looked into */
+    private void look(List<SqlText.Token> tokens, int index, boolean quoted) {
         SqlText.Token token = tokens.get(index);
         boolean called = index + 1 < tokens.size() && tokens.get(index + 1).is('(');
         if (token.kind() == SqlTokens.STRING) {
@@ -188,6 +189,8 @@ final class TouchedTables {
         } else if (token.isName() && (isOfServer(token.text()) || (token.isWordOf(NUMBERED)
                 && (!reading || tokens.stream().anyMatch(other -> other.isWordOf(NUMBERS)))))) {
             varying = token.text() + (called ? "()" : "");
+        } else if (token.isName() && !quoted && references.sequences().contains(token.text())) {
+            varying = "sequence " + token.text();
         } else if (token.isWordOf(BY_ORDER) && tokens.stream().noneMatch(other -> other.isWord("order"))) {
             varying = token.text() + " without ORDER BY";
         }
@@ -198,6 +201,10 @@ final class TouchedTables {
     }
 
     private void add(List<SqlText.Token> tokens, boolean stringsToo, int depth) {
+        add(tokens, stringsToo, depth, false);
+    }
+
+    private void add(List<SqlText.Token> tokens, boolean stringsToo, int depth, boolean quoted) {
         if (depth > NESTED_MAX) {
             everything = true;
         }
@@ -206,7 +213,7 @@ final class TouchedTables {
                 return;
             }
             SqlText.Token token = tokens.get(i);
-            look(tokens, i);
+            look(tokens, i, quoted);
             inserts |= token.isWordOf(INSERTS);
             if (token.isName()) {
                 everything |= !token.plain() || token.isWordOf(BY_STRING) || token.isWordOf(LARGE_OBJECTS);
@@ -214,7 +221,7 @@ final class TouchedTables {
                     name(token.text(), depth == 0 ? How.DIRECT : How.BROUGHT, depth);
                 }
             } else if (stringsToo && token.kind() == SqlTokens.STRING) {
-                add(SqlText.of(token.text()).tokens(), true, depth + 1);
+                add(SqlText.of(token.text()).tokens(), true, depth + 1, true);
             }
         }
     }

@@ -37,7 +37,7 @@ class DivisionClassesTest {
             "seller", function("stock($1), line($2), item"), "fixed", function("stock(3)"),
             "outer_one", new Named(Set.of(), Set.of(), Set.of(), List.of("select seller(1, 2)"), List.of(), false)),
             Set.of(), false, false,
-            Map.of(key("stock"), EIGHT, key("line"), EIGHT, key("price"), new Division(null, "house", 8)));
+            Map.of(key("stock"), EIGHT, key("line"), EIGHT, key("price"), new Division(null, "house", 8)), Set.of());
 
     private static long key(String table) {
         return TableCatalog.tableKey("public", table);
@@ -60,7 +60,7 @@ class DivisionClassesTest {
 
     private static List<@Nullable String> primaryKey(int oid, String table, String columns) {
         return Arrays.asList("index", Integer.toString(oid), Integer.toString(oid + 1000), table + "_pkey",
-                "public." + table + "_pkey", columns, columns, "true", "true", "false");
+                "public." + table + "_pkey", columns, columns, "true", "true", "false", null);
     }
 
     private static TableCatalog catalog() {

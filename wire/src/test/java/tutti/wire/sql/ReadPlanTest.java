@@ -58,7 +58,7 @@ class ReadPlanTest {
 
     private static List<@Nullable String> key(int oid, String table, String columns) {
         return Arrays.asList("index", Integer.toString(oid), Integer.toString(oid + 1000), table + "_pkey",
-                "public." + table + "_pkey", columns, columns, "true", "true", "false");
+                "public." + table + "_pkey", columns, columns, "true", "true", "false", null);
     }
 
     private static TableCatalog catalog() {

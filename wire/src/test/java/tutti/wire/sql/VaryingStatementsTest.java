@@ -34,6 +34,9 @@ class VaryingStatementsTest {
                             CREATE FUNCTION draws() RETURNS float LANGUAGE plpgsql AS 'BEGIN RETURN random(); END';
                             CREATE FUNCTION fixed() RETURNS float LANGUAGE plpgsql IMMUTABLE AS 'BEGIN RETURN draws(); END';
                             CREATE FUNCTION adds(float, float) RETURNS float LANGUAGE plpgsql AS 'BEGIN RETURN random(); END';
+                            CREATE FUNCTION tutti_nextval(regclass) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT 1';
+                            CREATE FUNCTION draws_one() RETURNS float LANGUAGE sql STABLE AS $$ SELECT public.tutti_nextval('numbers') $$;
+                            CREATE FUNCTION peeks() RETURNS float LANGUAGE sql STABLE AS $$ SELECT is_called::int FROM public."numbers" $$;
                             CREATE AGGREGATE chosen(float) (SFUNC = adds, STYPE = float);
                             CREATE TABLE noisy (n float);
                             CREATE FUNCTION fires() RETURNS trigger LANGUAGE plpgsql IMMUTABLE AS 'BEGIN PERFORM draws(); RETURN NEW; END';
@@ -45,7 +48,10 @@ class VaryingStatementsTest {
                         "insert into plain values (fixed())", "random()",
                         "insert into plain select chosen(n) from plain", "random()",
                         "insert into noisy values (1)", "random()",
-                        "insert into plain select oid from pg_class", "pg_class")
+                        "insert into plain select oid from pg_class", "pg_class",
+                        "insert into plain select last_value from numbers", "sequence numbers",
+                        "insert into plain values (peeks())", "sequence numbers",
+                        "insert into plain values (draws_one())", "null")
                         .forEach((sql, varies) -> assertEquals(varies, varying(engine, sql), sql));
                 admin.execute("""
                         SET event_triggers = off;

@@ -36,7 +36,8 @@ public final class CatalogQuery {
                 WHERE k.indrelid = %s AND k.indisvalid AND k.indimmediate AND (k.indisprimary OR k.indisunique
                     AND k.indpred IS NULL AND k.indexprs IS NULL
                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_attribute ka WHERE ka.attrelid = k.indrelid
-                        AND ka.attnum = ANY ((k.indkey::pg_catalog.int2[])[0:k.indnkeyatts - 1]) AND NOT ka.attnotnull)
+                        AND ka.attnum = ANY ((k.indkey::pg_catalog.int2[])[0:k.indnkeyatts - 1]) AND (NOT ka.attnotnull
+                            OR ka.attcollation <> ALL ((k.indcollation::pg_catalog.oid[])[0:k.indnkeyatts - 1])))
                     AND NOT EXISTS (SELECT FROM pg_catalog.pg_constraint kn WHERE kn.conrelid = k.indrelid
                         AND kn.contype = 'n' AND NOT kn.convalidated))
                     AND kc.relname OPERATOR(pg_catalog.!~)""" + BUILT_NAMES + """
@@ -85,7 +86,15 @@ public final class CatalogQuery {
                         WHERE d.classid = 1259 AND d.objid = i.indexrelid AND d.refclassid = 1259
                             AND d.refobjid = i.indrelid AND d.refobjsubid > 0) END,
                 names.rows::text, (NOT i.indnullsnotdistinct)::text,
-                (i.indexprs IS NOT NULL OR i.indisexclusion)::text, NULL, NULL, NULL, NULL,
+                (i.indexprs IS NOT NULL OR i.indisexclusion)::text,
+                (SELECT string_agg(k.attnum::text, ' ')
+                    FROM unnest(i.indkey::pg_catalog.int2[], i.indcollation::pg_catalog.oid[], i.indclass::pg_catalog.oid[])
+                            WITH ORDINALITY k(attnum, collation_oid, class, place)
+                        JOIN pg_catalog.pg_opclass o ON o.oid = k.class
+                        LEFT JOIN pg_catalog.pg_collation l ON l.oid = k.collation_oid
+                    WHERE k.place <= i.indnkeyatts AND k.attnum <> 0
+                        AND (NOT l.collisdeterministic OR o.opcnamespace <> 11 AND o.opcname <> 'citext_ops')),
+                NULL, NULL, NULL,
                 2, i.indrelid::bigint, (NOT names.rows)::int, x.relname::text, 0
             FROM pg_catalog.pg_index i
                 JOIN user_table c ON c.oid = i.indrelid
@@ -181,10 +190,13 @@ public final class CatalogQuery {
         index.namesRows = flag(row, 6);
         index.nullsDistinct = flag(row, 7);
         index.opaque = flag(row, 8);
+        int[] widened = numbers(row.get(9));
         for (int number : numbers(row.get(4))) {
             if (number > 0) {
                 index.columns.add(table.place(number));
-                index.forms.add(table.columns.get(table.place(number)).form());
+                index.forms.add(Arrays.stream(widened).anyMatch(other -> other == number)
+                        ? ValueForm.OPAQUE
+                        : table.columns.get(table.place(number)).form());
             }
         }
         index.watched.addAll(index.columns);
@@ -207,8 +219,9 @@ public final class CatalogQuery {
         }
         for (int i = 0; i < foreign.parentColumns.length; i++) {
             int place = index.columns.indexOf(parent.place(foreign.parentColumns[i]));
-            ValueForm own = child.columns.get(child.place(foreign.childColumns[i])).form();
-            if (place >= 0 && !own.comparableWith(index.forms.get(place))) {
+            Column own = child.columns.get(child.place(foreign.childColumns[i]));
+            if (place >= 0 && !own.form().comparableWith(own.type(), index.forms.get(place),
+                    parent.columns.get(index.columns.get(place)).type())) {
                 for (Index same : indexes.values()) {
                     if (same.seed == index.seed) {
                         same.forms.set(place, ValueForm.OPAQUE);

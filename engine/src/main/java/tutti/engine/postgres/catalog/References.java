@@ -16,24 +16,26 @@ import org.jspecify.annotations.Nullable;
  *            read
  * @param declaresModes whether some function says where it is to be executed
  * @param divisions of tables, by their ("table", name) keys
+ * @param sequences which have rows that can be read like those of a table, other ones at each node
  */
 public record References(Map<String, Named> names, Set<String> varying, boolean opaque, boolean declaresModes,
-        Map<Long, Division> divisions) {
+        Map<Long, Division> divisions, Set<String> sequences) {
     /** Under this name stands what statements call without naming it: what user-defined operators and casts do, though it is declared IMMUTABLE. */
     public static final String UNNAMED = "";
     /** Of a database with nothing in it. */
-    public static final References NONE = new References(Map.of(), Set.of(), false, false, Map.of());
+    public static final References NONE = new References(Map.of(), Set.of(), false, false, Map.of(), Set.of());
 
     /** Keeps a copy. */
     public References {
         names = Map.copyOf(names);
         varying = Set.copyOf(varying);
         divisions = Map.copyOf(divisions);
+        sequences = Set.copyOf(sequences);
     }
 
     /** Of functions that say nothing. */
     public References(Map<String, Named> names, Set<String> varying, boolean opaque) {
-        this(names, varying, opaque, false, Map.of());
+        this(names, varying, opaque, false, Map.of(), Set.of());
     }
 
     /** What a name brings along, or null if it is none that matters. */

@@ -81,6 +81,8 @@ public final class ReferencesQuery {
                 JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 WHERE d.classoid = 'pg_catalog.pg_class'::pg_catalog.regclass AND d.objsubid = 0
                 AND starts_with(d.description, 'tutti.class ') AND c.relkind = 'r' AND %1$s
+            UNION ALL SELECT 'q', c.relname, NULL, NULL FROM pg_catalog.pg_class c
+                JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'S' AND %1$s
             UNION ALL SELECT 'n', p.proname, NULL, NULL FROM functions p
                 WHERE p.pronamespace = 11 AND p.provolatile = 'v'
             UNION ALL SELECT 'd', c.relname, NULL, 'nextval()' FROM pg_catalog.pg_attribute a
@@ -111,6 +113,7 @@ public final class ReferencesQuery {
     private final Map<String, Building> names = new HashMap<>();
     private final Set<String> varying = new HashSet<>();
     private final Map<Long, Division> divisions = new HashMap<>();
+    private final Set<String> sequences = new HashSet<>();
     private boolean opaque;
 
     private ReferencesQuery() {}
@@ -122,7 +125,7 @@ public final class ReferencesQuery {
         Map<String, Named> named = new HashMap<>();
         query.names.forEach((name, building) -> named.put(name, building.finish()));
         return new References(named, query.varying, query.opaque,
-                named.values().stream().anyMatch(one -> one.mode() != null), query.divisions);
+                named.values().stream().anyMatch(one -> one.mode() != null), query.divisions, query.sequences);
     }
 
     private void row(List<@Nullable String> row) {
@@ -142,6 +145,10 @@ public final class ReferencesQuery {
                 divisions.merge(TableCatalog.tableKey(String.valueOf(other), name), division,
                         (one, another) -> one.column() == null ? another : one);
             }
+            return;
+        }
+        if (kind.equals("q")) {
+            sequences.add(name);
             return;
         }
         if (kind.equals("n")) {

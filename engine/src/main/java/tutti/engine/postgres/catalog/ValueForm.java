@@ -32,6 +32,8 @@ public enum ValueForm {
             "bool", "date", "timestamp", "time", "timetz", "bytea", "char", "pg_lsn", "xid8", "macaddr", "macaddr8",
             "inet",
             "cidr", "bit", "varbit");
+    private static final Set<String> INTEGERS = Set.of("int2", "int4", "int8");
+    private static final Set<String> WORDS = Set.of("text", "varchar", "name");
     private static final byte[] NOTHING = {};
 
     /**
@@ -58,7 +60,7 @@ public enum ValueForm {
             case "float4", "float8" -> system ? FLOAT : OPAQUE;
             case "bpchar" -> system ? BLANK_PADDED : OPAQUE;
             case "timestamptz" -> system ? MOMENT : OPAQUE;
-            case "citext" -> CASE_INSENSITIVE;
+            case "citext" -> category == 'b' ? CASE_INSENSITIVE : OPAQUE;
             default -> OPAQUE;
         };
     }
@@ -68,9 +70,19 @@ public enum ValueForm {
         return this != CASE_INSENSITIVE && this != OPAQUE;
     }
 
-    /** Whether the values of two columns of these forms can be compared by their normalised bytes. */
-    boolean comparableWith(ValueForm other) {
-        return this == other || (this == TEXT && other == NUMBER) || (this == NUMBER && other == TEXT);
+    /**
+     * Whether the values of two columns can be compared by their normalised bytes. Where types are different ones, equal values may have different texts: a date
+     * and the timestamp at which it begins, {@code float4} and {@code float8}, {@code cidr} and {@code inet}.
+     *
+     * @param type what the type of the column of this form is called, as {@link Table.Column} has it
+     * @param other the other column's form
+     * @param otherType what its type is called
+     */
+    boolean comparableWith(String type, ValueForm other, String otherType) {
+        return (this == other && type.equals(otherType))
+                || (INTEGERS.contains(type) && (INTEGERS.contains(otherType) || other == NUMBER))
+                || (this == NUMBER && INTEGERS.contains(otherType))
+                || (this == TEXT && other == TEXT && WORDS.contains(type) && WORDS.contains(otherType));
     }
 
     /** The bytes that stand for a value. */

@@ -366,6 +366,8 @@ BEGIN
             THEN tutti.refuse_secret()::pg_catalog.bytea
         WHEN NOT pg_catalog.starts_with(name, 'tutti.g') THEN tutti.refuse_commit()::pg_catalog.bytea
         WHEN <server may change> AND tutti.server_changed() THEN tutti.refuse_server_change()::pg_catalog.bytea
+        WHEN pg_catalog.pg_stat_get_xact_tuples_inserted(1259) OPERATOR(pg_catalog.>) 0 AND tutti.made_unseen()
+            THEN tutti.refuse_made()::pg_catalog.bytea
         WHEN pg_catalog.set_config('<mark>', 'tutti gathered', true) IS NULL THEN NULL
         WHEN pg_catalog.pg_stat_get_xact_tuples_inserted('tutti.touched'::pg_catalog.regclass) OPERATOR(pg_catalog.+)
                 pg_catalog.pg_stat_get_xact_tuples_deleted(2995) OPERATOR(pg_catalog.>) 0
@@ -1107,6 +1109,9 @@ BEGIN
     IF TG_TAG IN ('CREATE TABLE', 'ALTER TABLE')
             AND (current_setting('session_replication_role') <> 'replica' OR starts_with(mark, 'tutti allowed ordered')) THEN
         PERFORM tutti.check_bounds(TG_TAG, coalesce(nested, current_query()));
+        IF TG_TAG = 'ALTER TABLE' THEN
+            PERFORM tutti.check_casts(coalesce(nested, current_query()));
+        END IF;
     END IF;
     IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', 'tutti allowed extension', true);
@@ -1557,7 +1562,8 @@ $function$;
 -- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, if the table
 -- has no key that names its rows, or if the transaction has made the old row itself: what it has changed before is then known. A row of
 -- another transaction that is taken for such a one, for its number, does no harm.
--- Columns are compared as their indexes compare them, by operators whose schema is named; others by their text in a row: a value's own cast to text may be a function
+-- Columns are compared as their indexes compare them, by operators whose schema is named; others by their text in a row, and so are those of which an index
+-- has an expression or compares them otherwise, by which equal values may be different ones: a value's own cast to text may be a function
 -- of its type's owner, and would be called with the rights of this one.
 --
 -- Of a table with columns that may be large, those are left out whose values are stored apart (TOAST) and are the same to the byte: a value that no statement
@@ -1566,7 +1572,7 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LANGUAGE sql STABLE
     <fixed settings> AS $function$
     WITH key_columns AS (
-        SELECT DISTINCT a.attnum, a.attname, a.attgenerated, a.atttypid
+        SELECT DISTINCT a.attnum, a.attname, a.attgenerated, a.atttypid, a.attcollation
         FROM pg_attribute a
         WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped AND (
             EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid AND (i.indisunique OR i.indisexclusion)
@@ -1578,7 +1584,12 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
             OR EXISTS (SELECT FROM pg_constraint c WHERE c.confrelid = table_oid AND c.contype = 'f'
                 AND a.attnum = ANY (c.confkey)))
     ), compared AS (
-        SELECT k.attnum, k.attname, coalesce(
+        SELECT k.attnum, k.attname, CASE WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid AND (i.indisunique OR i.indisexclusion)
+                AND (EXISTS (SELECT FROM pg_depend d WHERE (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL) AND d.classid = 'pg_class'::regclass
+                        AND d.objid = i.indexrelid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = table_oid AND d.refobjsubid = k.attnum)
+                    OR EXISTS (SELECT FROM unnest(i.indkey::int2[], i.indcollation::oid[], i.indclass::oid[]) p(attnum, collation_oid, class)
+                        JOIN pg_opclass o ON o.oid = p.class WHERE p.attnum = k.attnum AND (p.collation_oid <> k.attcollation OR NOT o.opcdefault))))
+            THEN coalesce(
             (SELECT format('OPERATOR(%I.%s)', n.nspname, p.oprname) FROM pg_opclass o
                     JOIN pg_am m ON m.oid = o.opcmethod AND m.amname IN ('btree', 'hash')
                     JOIN pg_amop e ON e.amopfamily = o.opcfamily AND e.amoplefttype = o.opcintype
@@ -1587,7 +1598,7 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
                     JOIN pg_operator p ON p.oid = e.amopopr JOIN pg_namespace n ON n.oid = p.oprnamespace
                 WHERE o.opcdefault AND o.opcintype = k.atttypid ORDER BY m.amname LIMIT 1),
             CASE WHEN t.typtype IN ('e', 'r', 'm') OR t.typcategory = 'A' OR t.oid = 'varchar'::regtype
-                THEN 'OPERATOR(pg_catalog.=)' END) AS equal
+                THEN 'OPERATOR(pg_catalog.=)' END) END AS equal
         FROM key_columns k JOIN pg_type t ON t.oid = k.atttypid
     ), changed AS (
         SELECT coalesce(string_agg(

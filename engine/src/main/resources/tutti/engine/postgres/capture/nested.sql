@@ -191,10 +191,21 @@ BEGIN
 END
 $function$;
 
--- Whether an expression may have another value at another node, by its words: nothing of it is parsed with the rights of this function, since the server
--- runs code where it parses a literal, such as what a domain checks. A word that can be a call counts as all functions of that name, a sign as all operators of that
--- name, and a cast that is a user's as each cast. Functions of a user's that say of themselves that they are not volatile are believed, as in a default.
-CREATE OR REPLACE FUNCTION tutti.varies(expression text) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+-- Whether a function of a user's may have another value at another node, called from that many others.
+CREATE OR REPLACE FUNCTION tutti.function_varies(function oid, depth int) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+DECLARE
+    f record;
+BEGIN
+    SELECT p.pronamespace, p.provolatile, p.prosrc, l.lanname INTO f FROM pg_proc p JOIN pg_language l ON l.oid = p.prolang WHERE p.oid = function;
+    IF f.pronamespace IN ('pg_catalog'::regnamespace, 'tutti'::regnamespace, 'information_schema'::regnamespace) OR f.lanname IN ('c', 'internal') THEN
+        RETURN f.provolatile = 'v';
+    END IF;
+    RETURN f.provolatile = 'v' OR depth > 8 OR f.lanname NOT IN ('sql', 'plpgsql')
+        OR tutti.varies_within(coalesce(pg_get_function_sqlbody(function), f.prosrc), depth + 1);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.varies_within(expression text, depth int) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 DECLARE
     rest text := expression;
     token text;
@@ -202,27 +213,45 @@ DECLARE
     word text;
     called boolean;
 BEGIN
-    IF expression IS NULL OR tutti.names_moment(expression)
-            OR EXISTS (SELECT FROM pg_operator o JOIN pg_proc p ON p.oid = o.oprcode WHERE p.provolatile = 'v' AND strpos(expression, o.oprname) > 0)
-            OR EXISTS (SELECT FROM pg_cast c JOIN pg_proc p ON p.oid = c.castfunc WHERE p.provolatile = 'v') THEN
+    IF expression IS NULL OR tutti.names_moment(expression) THEN
         RETURN true;
     END IF;
     WHILE rest <> '' LOOP
         token := tutti.next_token(rest);
+        IF token IS NULL THEN
+            RETURN true;
+        END IF;
         rest := substr(rest, length(token) + 1);
         CONTINUE WHEN token ~ '^([ \t\n\r\f\v]|--|/\*)';
         word := CASE WHEN starts_with(token, '"') THEN replace(substr(token, 2, length(token) - 2), '""', '"')
             WHEN token ~ '^[[:alpha:]_]' THEN lower(token) END;
         called := before = '.' OR rest ~ '^(?:\s|--[^\n\r]*[\n\r]|/\*.*?\*/)*\(';
-        IF token !~ '^"' AND word ~ '^(?:current_(?:date|time|timestamp|user|role|catalog|schema)|local(?:time|timestamp)|(?:session_|system_)?user)$'
+        IF token !~ '^"' AND word ~ '^(?:current_(?:date|time|timestamp|user|role|catalog|schema)|local(?:time|timestamp)|(?:session_|system_)?user|tableoid|ctid|xmin|xmax)$'
+                OR word ~ '^reg(?:class|proc|procedure|oper|operator|type|role|namespace|collation|config|dictionary)$'
+                OR depth > 0 AND word IN ('from', 'execute', 'table')
+                OR called AND word ~ '^(?:pg_(?!typeof$|catalog$)|inet_|txid_|to_reg|current_setting$|current_query$|version$)'
                 OR called AND EXISTS (SELECT FROM pg_proc p WHERE p.proname::text = left(word, 63)
-                    AND (p.provolatile = 'v' OR p.prosrc IN ('now', 'statement_timestamp'))) THEN
+                    AND (p.prosrc IN ('now', 'statement_timestamp') OR tutti.function_varies(p.oid, depth))) THEN
             RETURN true;
         END IF;
         before := token;
     END LOOP;
     RETURN false;
 END
+$function$;
+
+-- Whether a cast of a user's may give another value at another node.
+CREATE OR REPLACE FUNCTION tutti.casts_vary() RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM pg_cast c WHERE c.castfunc <> 0 AND tutti.function_varies(c.castfunc, 0))
+$function$;
+
+-- Whether an expression may have another value at another node, by its words: nothing of it is parsed with the rights of this function, since the server
+-- runs code where it parses a literal, such as what a domain checks. A word that can be a call counts as all functions of that name, a sign as all operators of that
+-- name, and a cast that is a user's as each cast. Functions of a user's that are not in C are looked into, whatever they say of themselves: they vary by the same words, and by reading
+-- tables, which nobody certifies.
+CREATE OR REPLACE FUNCTION tutti.varies(expression text) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT tutti.varies_within(expression, 0) OR tutti.casts_vary()
+        OR EXISTS (SELECT FROM pg_operator o WHERE strpos(expression, o.oprname) > 0 AND tutti.function_varies(o.oprcode, 0))
 $function$;
 
 -- ALTER COLUMN ... TYPE ... USING computes a table's rows anew at each node (docs/decisions/0155). A temporary table is this one's only.
@@ -234,6 +263,18 @@ BEGIN
             WHERE c.oid OPERATOR(pg_catalog.=) pg_catalog.to_regclass(t.table_name) AND c.relpersistence OPERATOR(pg_catalog.=) 't')) THEN
         PERFORM tutti.refuse_nested('ALTER TABLE with an expression that may have other values at other nodes',
             'Add a column, fill it with UPDATE, and take the old one''s place with it.');
+    END IF;
+END
+$function$;
+
+-- A column that gets another type is computed at each node, by a cast of a user's perhaps, which no text names.
+CREATE OR REPLACE FUNCTION tutti.check_casts(statement text) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+BEGIN
+    IF statement ~* '\mtype\M' AND tutti.casts_vary() THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = 'ALTER TABLE ... TYPE cannot be replicated in this database: a cast in it may give other values at other nodes',
+            DETAIL = 'Its function is VOLATILE, reads tables, settings or the clock, or is in a language that is not looked into.',
+            HINT = 'Add a column, fill it with UPDATE, and take the old one''s place with it.';
     END IF;
 END
 $function$;

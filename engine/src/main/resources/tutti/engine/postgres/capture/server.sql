@@ -138,3 +138,20 @@ BEGIN
     END IF;
 END
 $function$;
+
+-- Whether the transaction has made a table of which no event trigger was told: EXPLAIN ANALYZE executes what makes it, in a function too. (A materialized view is
+-- not noticed, but where a client's own statement says EXPLAIN.)
+CREATE OR REPLACE FUNCTION tutti.made_unseen() RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN EXISTS (SELECT FROM pg_class c WHERE c.relkind = 'r' AND age(c.xmin) <= age(pg_current_xact_id()::xid))
+            AND EXISTS (SELECT FROM tutti.uncaptured);
+END
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.refuse_made() RETURNS text LANGUAGE plpgsql STABLE AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000',
+        MESSAGE = 'EXPLAIN ANALYZE has made a table at this node only, which cannot be replicated',
+        HINT = 'Make the table by the statement itself, and explain the query.';
+END
+$function$;

@@ -93,6 +93,56 @@ class NestedStatementsTest {
         }
     }
 
+    /** Whatever they are declared as: functions in bounds, in USING, and of casts that no text names. */
+    @Test
+    void whatIsComputedAtEachNodeIsLookedInto() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, v text)",
+                "CREATE TABLE whole (id text) PARTITION BY LIST (id)",
+                "CREATE FUNCTION told() RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT current_setting(''port'')'",
+                "CREATE FUNCTION deeper(text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN length(told() || $1); END'",
+                "CREATE FUNCTION reads(text) RETURNS int STABLE LANGUAGE sql AS 'SELECT count(*)::int FROM t'",
+                "CREATE FUNCTION plain(text) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN length($1); END'",
+                "CREATE TYPE pair AS (a int, b int)")) {
+            for (String refused : List.of("CREATE TABLE p1 PARTITION OF whole FOR VALUES IN (told())",
+                    "CREATE TABLE p1 PARTITION OF whole FOR VALUES IN (current_setting(''TimeZone''))",
+                    "ALTER TABLE t ALTER v TYPE int USING deeper(v)", "ALTER TABLE t ALTER v TYPE int USING reads(v)",
+                    "ALTER TABLE t ALTER v TYPE text USING current_setting(''TimeZone'')")) {
+                assertEquals("0A000", assertThrows(SQLException.class,
+                        () -> pair.session.execute("DO $$ BEGIN EXECUTE '" + refused + "'; END $$"), refused)
+                        .getSQLState(), refused);
+                pair.session.connection().rollback();
+            }
+            commit(pair, "DO $$ BEGIN CREATE TABLE p2 PARTITION OF whole FOR VALUES IN ('a', 'b');"
+                    + " ALTER TABLE t ALTER v TYPE int USING plain(v); INSERT INTO t VALUES (1, 1); END $$");
+            commit(pair, "DO $$ BEGIN CREATE FUNCTION made(int) RETURNS pair IMMUTABLE LANGUAGE sql AS"
+                    + " $f$ SELECT ROW($1, current_setting('port')::int)::pair $f$;"
+                    + " CREATE CAST (int AS pair) WITH FUNCTION made(int) AS ASSIGNMENT; END $$");
+            assertEquals("0A000", assertThrows(SQLException.class,
+                    () -> pair.session.execute("DO $$ BEGIN ALTER TABLE t ALTER v TYPE pair; END $$")).getSQLState());
+        }
+    }
+
+    /** The server executes it, and fires no event trigger for what it makes. */
+    @Test
+    void explainMakesNothing() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
+            for (String made : List.of("TABLE made", "UNLOGGED TABLE made")) {
+                pair.session.execute("INSERT INTO t VALUES (1)",
+                        "DO $$ BEGIN EXECUTE 'EXPLAIN (ANALYZE on) CREATE " + made + " AS SELECT 1 AS id'; END $$");
+                assertEquals("0A000",
+                        assertThrows(SQLException.class, () -> pair.session.gather(), made).getSQLState());
+                pair.session.connection().rollback();
+            }
+            pair.transaction("INSERT INTO t VALUES (1)",
+                    "DO $$ BEGIN EXECUTE 'EXPLAIN ANALYZE CREATE TEMP TABLE own AS SELECT 1 AS id'; END $$")
+                    .assertEqual("t");
+            commit(pair,
+                    "DO $$ BEGIN CREATE MATERIALIZED VIEW seen AS SELECT id FROM t; CREATE TABLE u (id int PRIMARY KEY); "
+                            + "INSERT INTO u VALUES (2); END $$");
+            pair.assertEqual("seen", "u");
+        }
+    }
+
     @Test
     void whatConcernsTemporaryObjectsConcernsNobodyElse() throws Exception {
         try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {

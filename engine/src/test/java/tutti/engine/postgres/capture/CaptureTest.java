@@ -159,6 +159,87 @@ class CaptureTest {
                 key(database, 3, "INSERT INTO p VALUES (2, 'a', false)"), "expressions are taken for equal");
     }
 
+    /** An index may compare values otherwise than their column does, and so may a type that looks like another one. */
+    @Test
+    void valuesThatAnIndexTakesForEqualGiveEqualKeys() throws Exception {
+        String database = installed(
+                "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+                "CREATE TABLE c (k int PRIMARY KEY, u text)", "CREATE UNIQUE INDEX ON c (u COLLATE ci)",
+                "CREATE FUNCTION compared(text, text) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT btrim($1) <=> btrim($2)'"
+                        .replace("btrim($1) <=> btrim($2)", "bttextcmp(lower($1), lower($2))"),
+                "CREATE OPERATOR CLASS folded FOR TYPE text USING btree AS OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =,"
+                        + " OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 compared(text, text)",
+                "CREATE TABLE o (k int PRIMARY KEY, u text)", "CREATE UNIQUE INDEX ON o (u folded)",
+                "CREATE TYPE citext AS (n numeric)", "CREATE TABLE t (k citext PRIMARY KEY)",
+                "CREATE DOMAIN word AS text COLLATE ci", "CREATE TABLE d (k word PRIMARY KEY)",
+                "CREATE TABLE r (k numrange PRIMARY KEY)", "CREATE TABLE iv (k interval PRIMARY KEY)",
+                "CREATE TABLE a (k numeric[] PRIMARY KEY)", "CREATE TABLE w (k word[] PRIMARY KEY)",
+                "CREATE TABLE tz (k timetz PRIMARY KEY)", "CREATE DOMAIN padded AS char(4)",
+                "CREATE TABLE p (k padded PRIMARY KEY)", "CREATE DOMAIN zero AS float4",
+                "CREATE TABLE z (k zero PRIMARY KEY)");
+        for (String table : List.of("c", "o")) {
+            assertEquals(key(database, 3, "INSERT INTO " + table + " VALUES (1, 'A')"),
+                    key(database, 3, "INSERT INTO " + table + " VALUES (2, 'a')"), table);
+        }
+        assertSameKey(database, "INSERT INTO t VALUES (row(1.0))", "INSERT INTO t VALUES (row(1.00))");
+        assertSameKey(database, "INSERT INTO d VALUES ('Ä')", "INSERT INTO d VALUES ('ä')");
+        assertSameKey(database, "INSERT INTO r VALUES ('[1.0,2)')", "INSERT INTO r VALUES ('[1.00,2)')");
+        assertSameKey(database, "INSERT INTO iv VALUES ('1 day')", "INSERT INTO iv VALUES ('24:00')");
+        assertSameKey(database, "INSERT INTO a VALUES ('{1.0}')", "INSERT INTO a VALUES ('{1.00}')");
+        assertSameKey(database, "INSERT INTO w VALUES ('{a}')", "INSERT INTO w VALUES ('{A}')");
+        assertSameKey(database, "INSERT INTO p VALUES ('a')", "INSERT INTO p VALUES ('a  ')");
+        assertSameKey(database, "INSERT INTO z VALUES ('-0')", "INSERT INTO z VALUES (0)");
+        assertNotEquals(key(database, 2, "INSERT INTO tz VALUES ('12:00+00')"),
+                key(database, 2, "INSERT INTO tz VALUES ('13:00+01')"), "the server tells them apart");
+    }
+
+    /** A child's value is equal to its parent's by the operators of their types, which may have different texts. */
+    @Test
+    void childrenOfAnotherTypeMeetTheirParents() throws Exception {
+        String[][] types = {{"timestamp", "date", "'2026-01-02'"}, {"timestamptz", "date", "'2026-01-02'"},
+                {"timestamptz", "timestamp", "'2026-01-02'"}, {"float8", "float4", "0.1::float4"},
+                {"inet", "cidr", "'10.0.0.1/32'"},
+                {"int8", "int2", "7"}, {"numeric", "int4", "7"}, {"text", "varchar", "'a'"},
+                {"text", "char(3)", "'a'"}};
+        for (String[] type : types) {
+            String database = installed("CREATE TABLE parent (k " + type[0] + " PRIMARY KEY)",
+                    "CREATE TABLE child (id int PRIMARY KEY, k " + type[1] + " REFERENCES parent)",
+                    "INSERT INTO parent VALUES (" + type[2] + ")");
+            try (LocalSession inserting = new LocalSession(database);
+                    LocalSession deleting = new LocalSession(database)) {
+                var inserted = inserting.execute("INSERT INTO child VALUES (1, " + type[2] + ")").capture().writes()
+                        .keys();
+                inserting.connection().rollback();
+                var deleted = deleting.execute("DELETE FROM parent").capture().writes().keys();
+                boolean met = false;
+                for (int i = 0; i < inserted.size(); i++) {
+                    for (int j = 0; j < deleted.size(); j++) {
+                        met |= inserted.kind(i) == KeyKind.REFERENCE && deleted.kind(j) != KeyKind.REFERENCE
+                                && inserted.hash(i) == deleted.hash(j);
+                    }
+                }
+                assertTrue(met, String.join(" ", type));
+            }
+        }
+    }
+
+    /** What its column takes for the same value is another one in an index of an expression, or by another collation. */
+    @Test
+    void valuesThatOnlyTheColumnTakesForEqualChangeKeys() throws Exception {
+        String database = installed("CREATE EXTENSION citext",
+                "CREATE COLLATION ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false)",
+                "CREATE TABLE n (id int PRIMARY KEY, k numeric)", "CREATE UNIQUE INDEX ON n ((k::text))",
+                "CREATE TABLE i (id int PRIMARY KEY, k citext)", "CREATE UNIQUE INDEX ON i ((k::text))",
+                "CREATE TABLE l (id int PRIMARY KEY, k text COLLATE ci)", "CREATE UNIQUE INDEX ON l (k COLLATE \"C\")",
+                "INSERT INTO n VALUES (1, 1.0)", "INSERT INTO i VALUES (1, 'a')", "INSERT INTO l VALUES (1, 'a')");
+        for (String update : List.of("UPDATE n SET k = 1.00", "UPDATE i SET k = 'A'", "UPDATE l SET k = 'A'")) {
+            try (LocalSession session = new LocalSession(database)) {
+                assertTrue(keys(session.execute(update).capture()).stream()
+                        .anyMatch(key -> key.startsWith("CREATED") || key.startsWith("EXCLUSIVE")), update);
+            }
+        }
+    }
+
     private static void assertSameKey(String database, String one, String other) throws Exception {
         assertEquals(key(database, 2, one), key(database, 2, other));
     }
