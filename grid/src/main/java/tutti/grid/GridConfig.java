@@ -38,12 +38,13 @@ import tutti.grid.store.Key;
  * @param storedBytesMax how many bytes of keys and values, of all versions, this node may have before transactions that write values to keys that it owns are refused; nodes may
  *            differ
  * @param findsDeadlocks whether two-phase commit finds direct cycles of waits at once; otherwise every deadlock lasts until a lock was waited for too long. For comparisons
+ * @param furtherGroup with {@link CommitProtocol#GROUPS}, of a node that founds a further group with others, or joins it later: the nodes that may be its members; see {@link #withFurtherGroup}
  */
 public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> nodes, Set<Integer> founders,
         List<CacheConfig> caches, CommitProtocol protocol, int crashes, Duration heartbeat, Duration failureTimeout,
         Duration lockTimeout,
         Duration operationTimeout, Duration transactionTimeout, int transactionsMax, long unsentBytesMax,
-        long storedBytesMax, boolean findsDeadlocks) {
+        long storedBytesMax, boolean findsDeadlocks, Set<Integer> furtherGroup) {
     private static final Duration TIME_MIN = Duration.ofMillis(1);
     /** So that ten times as much can be counted in nanoseconds. */
     private static final Duration TIME_MAX = Duration.ofDays(365);
@@ -106,6 +107,7 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
     public GridConfig {
         nodes = Map.copyOf(new TreeMap<>(nodes));
         founders = Collections.unmodifiableSet(new TreeSet<>(founders));
+        furtherGroup = Set.copyOf(furtherGroup);
         caches = List.copyOf(caches);
         if (!nodes.containsKey(self)) {
             throw new IllegalArgumentException("node " + self + " is none of " + new TreeMap<>(nodes).keySet());
@@ -135,6 +137,8 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
                     "with GROUPS nothing can be kept of other nodes' entries, since any member of a"
                             + " group answers for what others of it have proposed: leave l1BytesMax at 0, or use TOM_2, TOM_3 or TWO_PHASE");
         }
+        checkFurtherGroup(furtherGroup, self, founders, protocol,
+                caches.stream().mapToInt(CacheConfig::degree).max().orElse(1));
         if (name.isEmpty()) {
             throw new IllegalArgumentException("a grid needs a name, by which nodes of another one are refused");
         }
@@ -174,48 +178,87 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
             List<CacheConfig> caches, CommitProtocol protocol) {
         return new GridConfig(name, self, nodes, founders, caches, protocol, 1, Duration.ofMillis(50),
                 Duration.ofSeconds(2), Duration.ofSeconds(10), Duration.ofSeconds(30), Duration.ofSeconds(60), 10_000,
-                64 << 20, Long.MAX_VALUE, true);
+                64 << 20, Long.MAX_VALUE, true, Set.of());
     }
 
     /** The same with another number of crashes at a time. */
     public GridConfig withCrashes(int number) {
         return new GridConfig(name, self, nodes, founders, caches, protocol, number, heartbeat, failureTimeout,
                 lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks,
+                furtherGroup);
     }
 
     /** The same with other times of nodes. */
     public GridConfig withHeartbeat(Duration often, Duration failure) {
         return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, often, failure, lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks,
+                furtherGroup);
     }
 
     /** The same with other times of transactions. */
     public GridConfig withTimeouts(Duration lock, Duration operation, Duration transaction) {
         return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout, lock,
                 operation,
-                transaction, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks);
+                transaction, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks, furtherGroup);
     }
 
     /** The same with a limit to what this node stores. */
     public GridConfig withStoredBytesMax(long bytes) {
         return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout,
                 lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes, findsDeadlocks);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, bytes, findsDeadlocks,
+                furtherGroup);
     }
 
     /** The same with another limit to what waits for one node, or is kept for one that is not heard. */
     public GridConfig withUnsentBytesMax(long bytes) {
         return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout,
                 lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, bytes, storedBytesMax, findsDeadlocks);
+                operationTimeout, transactionTimeout, transactionsMax, bytes, storedBytesMax, findsDeadlocks,
+                furtherGroup);
     }
 
     /** The same, but two-phase commit does not look for deadlocks: they end by the lock timeout alone. */
     public GridConfig withoutDeadlockDetection() {
         return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout,
                 lockTimeout,
-                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, false);
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, false,
+                furtherGroup);
+    }
+
+    /**
+     * The same at a node that founds a further group with others, which gets its share of the keys, or joins that group later. It is founded as soon as all of them are there, or for a {@code failureTimeout} as many as the largest degree.
+     *
+     * @param numbers of the nodes that may be its members, this one too; all of them must be given the same, and none may have been a member of another group
+     */
+    public GridConfig withFurtherGroup(Set<Integer> numbers) {
+        return new GridConfig(name, self, nodes, founders, caches, protocol, crashes, heartbeat, failureTimeout,
+                lockTimeout,
+                operationTimeout, transactionTimeout, transactionsMax, unsentBytesMax, storedBytesMax, findsDeadlocks,
+                numbers);
+    }
+
+    /** The largest degree of all caches. */
+    public int degreeMax() {
+        return caches.stream().mapToInt(CacheConfig::degree).max().orElse(1);
+    }
+
+    private static void checkFurtherGroup(Set<Integer> numbers, int self, Set<Integer> founders,
+            CommitProtocol protocol,
+            int degree) {
+        int first = Math.max(1, founders.size() / degree);
+        if (numbers.isEmpty()) {
+            return;
+        }
+        if (protocol != CommitProtocol.GROUPS || !numbers.contains(self) || numbers.size() < degree
+                || numbers.stream()
+                        .anyMatch(node -> node < first || node >= LamportClock.NODES_MAX || founders.contains(node))) {
+            throw new IllegalArgumentException("nodes " + new TreeSet<>(numbers) + " cannot found a further group: with"
+                    + " GROUPS, " + degree + " nodes at least can, node " + self
+                    + " among them, that have not founded the"
+                    + " grid and have numbers of " + first + " to " + (LamportClock.NODES_MAX - 1));
+        }
     }
 
     /** In what nodes must agree, as text. */

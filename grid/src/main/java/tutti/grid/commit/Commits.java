@@ -4,6 +4,7 @@ import java.util.Set;
 import java.util.function.Consumer;
 import tutti.core.schema.Encoded;
 import tutti.core.txn.TransactionId;
+import tutti.grid.genuine.Configuration;
 
 /**
  * One node's side of a protocol that commits transactions on all owners of their keys. A pure state machine. What it stands on is what
@@ -20,6 +21,15 @@ public interface Commits {
 
         /** Without views: who is a member of some group has changed. It must not call back from there. */
         default void membersChanged() {
+            // Others learn of it by views.
+        }
+
+        /**
+         * Without views: keys are being moved to other groups, or lie there now. It must not call back from there.
+         *
+         * @param founded who is to found a group; nobody if none is founded
+         */
+        default void layoutChanged(Configuration founded) {
             // Others learn of it by views.
         }
 

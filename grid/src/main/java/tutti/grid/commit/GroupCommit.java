@@ -19,7 +19,9 @@ import tutti.grid.genuine.GroupMulticast;
 import tutti.grid.genuine.Groups;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.Floors;
+import tutti.grid.store.GroupLayout;
 import tutti.grid.store.GroupOwners;
+import tutti.grid.store.GroupRings;
 import tutti.grid.store.Key;
 import tutti.grid.store.Store;
 
@@ -57,6 +59,20 @@ import tutti.grid.store.Store;
  * tell, since that group keeps everything for it from when it began to copy. Members of other groups tell what their group has voted.
  *
  * <p>
+ * <b>Groups are founded and dissolved</b> by {@link GroupLayout layouts}, each of which begins with a message to all groups that own keys or will: so it has one stamp, and each transaction is before it, or behind it, at all groups that it goes to. Keys are moved by two of them. (1) From F1 on what is written to a key that is moved goes to both groups; the
+ * old one answers and votes. Members of the new one copy what was written up to F1 ({@code tutti.grid.node.Handover}). (2) When all members of all groups that get keys have copied, as the leader of each says in the order, F2 being the stamp of the last of these messages, the new group alone has them.
+ * <ul>
+ * <li><em>Transactions</em> name the layout in which they were sent. One that is delivered in another one, by which one of its keys belongs elsewhere, is refused by all of its groups: that is a function of what was delivered, so all members of all of them do alike. Any other has the same groups and voters by both. None is delivered in a layout
+ * before that in which it was sent: its sender's clock has seen that stamp, hence so have all that propose a stamp for it. In between, in a layout that was skipped, nobody has dealt with it.
+ * <li><em>Reads</em> name the layout, too. Who is asked answers when it has delivered that and all up to the read's stamp S, and only if its group owns the key then. So the old group answers only if S is below F2, and it has been told of all that was written up to S; the new one has all up to F1 by copying, and was told of the rest. Who gets no answer learns of
+ * the next layout in its own group's order, and asks anew.
+ * <li><em>Votes</em> of the new group begin with transactions behind F2, and it has all by then. What was removed before F1 it may never have seen: a transaction that has read below F1 is voted against.
+ * <li><em>A group that is founded</em> has as first members processes that the message names; they begin as if they had delivered it, at F1. Nothing with a lower stamp goes to the group, since all of its members' clocks have seen F1 before they do anything.
+ * <li><em>A group that is dissolved</em> owns nothing from F2 on. Its members stay until nothing goes to it any more ({@code tutti.grid.node.Dissolving}).
+ * <li><em>Crashes</em> at any time change nothing of that: layouts are a part of what members of a group deliver alike. A minority of each group, the new one too, may be gone. As long as a member of a group that gets keys is gone and counts, keys are not moved to an end; nothing waits for that.
+ * </ul>
+ *
+ * <p>
  * <b>Once.</b> A message is delivered once, so a transaction is. A vote for what is not delivered yet is kept; for what is unknown and has a
  * stamp that was passed, it is late.
  */
@@ -75,15 +91,15 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     private final GroupMulticast multicast;
     private final long patienceNanos;
     /** By the name of the message that orders it. */
-    private final Map<TransactionId, Transaction> transactions = new LinkedHashMap<>();
+    private final Map<TransactionId, GroupTransaction> transactions = new LinkedHashMap<>();
     /** Of what was delivered here and is not decided: when it began. */
     private final Floors floors = new Floors();
     /** By key: what must know the outcome of what writes it before it can vote. */
-    private final Map<Key, List<Transaction>> blocked = new HashMap<>();
+    private final Map<Key, List<GroupTransaction>> blocked = new HashMap<>();
     /** By stamp: what waits until all up to it is delivered here. */
     private final TreeMap<Long, List<Runnable>> reads = new TreeMap<>();
     /** By stamp: what was delivered here and is not decided. */
-    private final TreeMap<Long, Transaction> undecided = new TreeMap<>();
+    private final TreeMap<Long, GroupTransaction> undecided = new TreeMap<>();
     /** What is decided, for members that cannot know: as long as the multicast keeps what it is about. */
     private final Map<TransactionId, CommitMessage.Outcome> outcomes = new HashMap<>();
     /** What waits for this to be decided when this life was taken in; see {@link #isReady}. */
@@ -94,47 +110,13 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     private long present;
     private long delivered;
     private long floor;
+    /** See {@link GroupOwners#gained}. */
+    private long gained;
+    /** The last layout of which this life has what its group gets. */
+    private long copied;
     /** Whether a floor of this node is on its way. */
     private boolean asked;
     private long lookedNanos;
-
-    /** One that runs here, or takes part here. */
-    private static final class Transaction implements Store.Writer {
-        private final TransactionId name;
-        private @Nullable TransactionId id;
-        private @Nullable CommitRequest request;
-        private @Nullable Consumer<Result> done;
-        /** By group. */
-        private final Map<Integer, Boolean> votes = new HashMap<>();
-        private @Nullable Boolean outcome;
-        // As a member.
-        private final List<Key> writtenHere = new ArrayList<>();
-        private final List<CommitRequest.Check> checkedHere = new ArrayList<>();
-        private long stamp;
-        private long floor;
-        private boolean delivered;
-        private boolean voted;
-        private boolean closed;
-        /** How often {@link #tick} has seen it without an outcome. */
-        private int ticks;
-
-        Transaction(TransactionId name) {
-            this.name = name;
-        }
-
-        @Override
-        public long bound() {
-            return stamp;
-        }
-
-        CommitRequest request() {
-            CommitRequest known = request;
-            if (known == null) {
-                throw new IllegalStateException("of " + name + " only votes have come");
-            }
-            return known;
-        }
-    }
 
     /**
      * In the first ballot.
@@ -163,18 +145,33 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     @Override
     public void commit(TransactionId id, CommitRequest request, Consumer<Result> done) {
-        Transaction transaction = new Transaction(new TransactionId(self, ++serial));
+        GroupTransaction transaction = new GroupTransaction(new TransactionId(self, ++serial), owners.rings());
         transaction.id = id;
-        transaction.request = request;
         transaction.done = done;
+        transaction.request = request.in(owners.layout().number());
+        transaction.groups = groupsOf(request, transaction.layout);
         transactions.put(transaction.name, transaction);
-        multicast.send(transaction.name, groupsOf(request), new GroupPayload.Commit(id, request.bytes()).bytes());
+        multicast.send(transaction.name, transaction.groups,
+                new GroupPayload.Commit(id, transaction.request.bytes()).bytes());
     }
 
-    private Set<Integer> groupsOf(CommitRequest request) {
+    /** Where a transaction goes that is sent in a layout. */
+    private static Set<Integer> groupsOf(CommitRequest request, GroupRings layout) {
         Set<Integer> of = new TreeSet<>();
-        request.keys().forEach(key -> of.add(owners.groupOf(key)));
+        for (CommitRequest.Write write : request.writes()) {
+            of.add(layout.groupOf(write.key()));
+            of.add(layout.nextOf(write.key()));
+        }
+        request.checks().forEach(check -> of.add(layout.groupOf(check.key())));
         return of;
+    }
+
+    /** Whether a transaction has come to the same groups as if it had been sent in the present layout, and the same ones vote. */
+    private boolean isSame(CommitRequest request) {
+        GroupRings now = owners.rings();
+        GroupRings sent = owners.in(request.layout());
+        return request.layout() == now.layout().number()
+                || (sent != null && request.keys().stream().allMatch(key -> now.isSame(key, sent)));
     }
 
     @Override
@@ -281,7 +278,8 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     @Override
     public long forget(long horizon) {
-        if (multicast.isLeading() && (horizon > floor || delivered < present)) {
+        if (multicast.isLeading() && (horizon > floor || delivered < present)
+                && owners.layout().groups().contains(group)) {
             passFloor(Math.max(horizon, floor));
         }
         return floors.lowest(floor);
@@ -308,11 +306,13 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
      * @param undecided what is delivered and waits for votes, by stamp
      * @param outcomes what others may have to ask for
      * @param over messages that are over
+     * @param layouts which groups owned which keys; in the last one, if keys are moved, what this group gets is copied
      */
     public record State(long delivered, long floor, long present, List<Undecided> undecided,
-            List<CommitMessage.Outcome> outcomes, GroupMulticast.Over over) {
+            List<CommitMessage.Outcome> outcomes, GroupMulticast.Over over, List<GroupLayout> layouts) {
         /** Keeps copies. */
         public State {
+            layouts = List.copyOf(layouts);
             undecided = List.copyOf(undecided);
             outcomes = List.copyOf(outcomes);
         }
@@ -347,20 +347,21 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         return behind == 0;
     }
 
-    /** As its leader: gives another life of a member of the group what this one has, and keeps for it what follows; null if this node does not lead. */
+    /** As its leader: gives another life of a member of the group what this one has, and keeps for it what follows; null if this node does not lead, or lacks something that the group gets from others. */
     public @Nullable State give(int member, long process) {
-        GroupMulticast.Over over = multicast.give(member, process);
+        GroupMulticast.Over over = isCopying() ? null : multicast.give(member, process);
         if (over == null) {
             return null;
         }
         List<Undecided> open = new ArrayList<>();
-        for (Transaction one : undecided.values()) {
+        for (GroupTransaction one : undecided.values()) {
             TransactionId id = one.id;
             if (id != null) {
                 open.add(new Undecided(one.name, id, one.request(), one.stamp, one.floor, one.votes));
             }
         }
-        return new State(delivered, floor, present, open, List.copyOf(outcomes.values()), over);
+        return new State(delivered, floor, present, open, List.copyOf(outcomes.values()), over,
+                owners.layouts());
     }
 
     /** Who takes part in the ballot that this node has joined, of its group. */
@@ -371,6 +372,11 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     /** The members of a group, as far as this node knows. */
     public Configuration members(int of) {
         return multicast.members(of);
+    }
+
+    /** The groups of which this node knows members. */
+    public Set<Integer> groups() {
+        return new TreeSet<>(multicast.groups());
     }
 
     /** Whether a group has other members than it was founded with, as far as this node knows. */
@@ -466,20 +472,26 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         delivered = state.delivered;
         floor = state.floor;
         seen(state.present);
+        owners.layouts(state.layouts);
+        copied = owners.layout().number();
+        gained = owners.gained(group);
         multicast.given(delivered, state.over);
         state.outcomes.forEach(outcome -> outcomes.put(outcome.id(), outcome));
         for (Undecided one : state.undecided) {
-            Transaction transaction = new Transaction(one.name);
+            GroupTransaction transaction = new GroupTransaction(one.name, owners.rings());
             transactions.put(one.name, transaction);
             transaction.id = one.id;
             transaction.request = one.request;
             transaction.stamp = one.stamp;
             transaction.floor = one.floor;
+            transaction.layout = owners.at(one.stamp);
+            transaction.groups = groupsOf(one.request, transaction.layout);
             transaction.delivered = true;
             transaction.votes.putAll(one.votes);
             transaction.voted = one.votes.containsKey(group);
             takePart(transaction);
         }
+        world.layoutChanged(Configuration.NOBODY);
     }
 
     /** From now on messages are exchanged with another life of a node. */
@@ -498,13 +510,13 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     }
 
     /** Asks what has become of a transaction whose votes are late: they may have been sent to a life before, or by one that has ended. */
-    private void ask(Transaction transaction) {
+    private void ask(GroupTransaction transaction) {
         if (++transaction.ticks >= TICKS_BEFORE_QUESTION && transaction.request != null) {
             inquire(transaction);
         }
     }
 
-    private void findOut(Transaction transaction) {
+    private void findOut(GroupTransaction transaction) {
         CommitMessage.Outcome known = outcomes.get(transaction.name);
         if (known == null) {
             inquire(transaction);
@@ -513,26 +525,26 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         }
     }
 
-    private void inquire(Transaction transaction) {
+    private void inquire(GroupTransaction transaction) {
         Set<Integer> to = new TreeSet<>();
-        groupsOf(transaction.request()).forEach(of -> to.addAll(multicast.members(of).nodes()));
+        transaction.groups.forEach(of -> to.addAll(multicast.members(of).nodes()));
         to.remove(self);
         to.forEach(node -> world.send(node, new CommitMessage.Inquire(transaction.name, 0)));
     }
 
     private void inquired(int from, TransactionId name) {
-        Transaction transaction = transactions.get(name);
+        GroupTransaction transaction = transactions.get(name);
         CommitMessage.Outcome outcome = outcomes.get(name);
         if (outcome != null) {
             world.send(from, outcome);
         } else if (transaction != null && transaction.voted && transaction.votes.containsKey(group)
-                && owners.groupOf(from) != group) {
+                && multicast.groupOf(from) != group) {
             world.send(from, new CommitMessage.Vote(name, transaction.votes.get(group), transaction.stamp));
         }
     }
 
     private void told(CommitMessage.Outcome outcome) {
-        Transaction transaction = transactions.get(outcome.id());
+        GroupTransaction transaction = transactions.get(outcome.id());
         if (transaction != null && transaction.request != null) {
             transaction.stamp = outcome.stamp();
             transaction.outcome = outcome.commit();
@@ -570,14 +582,24 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
                 asked &= name.node() != self;
             }
             case GroupPayload.Commit commit -> {
-                Transaction transaction = transactions.computeIfAbsent(name, Transaction::new);
+                GroupTransaction transaction = transactions.computeIfAbsent(name,
+                        _ -> new GroupTransaction(name, owners.rings()));
                 transaction.id = commit.id();
-                transaction.request = CommitRequest.decode(commit.request());
+                CommitRequest request = CommitRequest.decode(commit.request());
+                transaction.request = request;
                 transaction.stamp = stamp;
-                transaction.floor = floor;
+                transaction.floor = Math.max(floor, gained);
                 transaction.delivered = true;
-                takePart(transaction);
+                if (isSame(request)) {
+                    transaction.layout = owners.rings();
+                    transaction.groups = groupsOf(request, transaction.layout);
+                    takePart(transaction);
+                } else {
+                    refuse(transaction);
+                }
             }
+            case GroupPayload.Move move -> moves(stamp, move);
+            case GroupPayload.Copied of -> copied(stamp, of);
         }
         delivered = stamp;
         var now = reads.headMap(delivered, true);
@@ -586,20 +608,39 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         answered.forEach(Runnable::run);
     }
 
-    private void takePart(Transaction transaction) {
+    private boolean isWrittenHere(CommitRequest.Write write, GroupTransaction of) {
+        return of.layout.isWriter(group, write.key());
+    }
+
+    /** Keys lie elsewhere than its node knew: none of its groups takes part. */
+    private void refuse(GroupTransaction transaction) {
+        if (mayBeAsked(transaction, Set.of(group))) {
+            outcomes.put(transaction.name, new CommitMessage.Outcome(transaction.name, false, transaction.stamp));
+        }
+        if (transaction.name.node() != self) {
+            world.send(transaction.name.node(), new CommitMessage.Vote(transaction.name, false, transaction.stamp));
+        }
+        transactions.remove(transaction.name);
+        answer(transaction, false);
+    }
+
+    private void takePart(GroupTransaction transaction) {
         CommitRequest request = transaction.request();
         for (CommitRequest.Write write : request.writes()) {
-            if (owners.groupOf(write.key()) == group) {
+            if (isWrittenHere(write, transaction)) {
                 transaction.writtenHere.add(write.key());
                 store.announce(write.key(), transaction);
             }
         }
-        request.checks().stream().filter(check -> owners.groupOf(check.key()) == group)
+        request.checks().stream().filter(check -> transaction.layout.groupOf(check.key()) == group)
                 .forEach(transaction.checkedHere::add);
         floors.add(request.begin());
         undecided.put(transaction.stamp, transaction);
         if (request.checks().isEmpty()) {
             transaction.outcome = true;
+            if (multicast.isLeading() && !transaction.groups.contains(multicast.groupOf(transaction.name.node()))) {
+                world.send(transaction.name.node(), new CommitMessage.Vote(transaction.name, true, transaction.stamp));
+            }
         }
         if (transaction.checkedHere.isEmpty() || transaction.voted) {
             transaction.voted = true;
@@ -614,7 +655,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     }
 
     /** Votes for this group, if the outcomes are known of what was delivered before and writes what is checked. */
-    private void certify(Transaction transaction) {
+    private void certify(GroupTransaction transaction) {
         boolean unchanged = true;
         for (CommitRequest.Check check : transaction.checkedHere) {
             for (Store.Writer writer : store.writers(check.key())) {
@@ -630,7 +671,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         transaction.votes.put(group, unchanged);
         CommitMessage.Vote vote = new CommitMessage.Vote(transaction.name, unchanged, transaction.stamp);
         Set<Integer> to = new TreeSet<>(Set.of(transaction.name.node()));
-        for (int other : groupsOf(transaction.request())) {
+        for (int other : transaction.groups) {
             if (other != group) {
                 to.addAll(multicast.members(other).nodes());
             }
@@ -642,35 +683,34 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     }
 
     private void voted(int from, CommitMessage.Vote vote) {
-        Transaction transaction = transactions.get(vote.id());
+        GroupTransaction transaction = transactions.get(vote.id());
         if (transaction == null) {
             if (vote.id().node() == self || vote.stamp() <= delivered) {
                 return;
             }
-            transaction = new Transaction(vote.id());
+            transaction = new GroupTransaction(vote.id(), owners.rings());
             transactions.put(vote.id(), transaction);
         }
         transaction.stamp = vote.stamp();
-        transaction.votes.put(owners.groupOf(from), vote.commit());
+        transaction.votes.put(multicast.groupOf(from), vote.commit());
         if (transaction.request != null) {
             decide(transaction);
         }
     }
 
     /** Goes on with a transaction, as far as its outcome is known. */
-    private void decide(Transaction transaction) {
+    private void decide(GroupTransaction transaction) {
         Boolean outcome = transaction.outcome;
         if (outcome == null && transaction.votes.containsValue(false)) {
             outcome = false;
-        } else if (outcome == null && transaction.request().checks().stream()
-                .allMatch(check -> transaction.votes.containsKey(owners.groupOf(check.key())))) {
+        } else if (outcome == null && haveAllVoted(transaction)) {
             outcome = true;
         }
         if (outcome == null) {
             return;
         }
         transaction.outcome = outcome;
-        boolean takesPart = groupsOf(transaction.request()).contains(group);
+        boolean takesPart = transaction.groups.contains(group);
         if (transaction.delivered && !transaction.closed) {
             close(transaction, outcome);
         }
@@ -684,7 +724,22 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         }
     }
 
-    private void answer(Transaction transaction, boolean committed) {
+    /** All groups that own something that is checked. If nothing is, a group that has it tells whether it takes part. */
+    private boolean haveAllVoted(GroupTransaction transaction) {
+        List<CommitRequest.Check> checks = transaction.request().checks();
+        return checks.isEmpty()
+                ? transaction.votes.containsValue(true)
+                : checks.stream().allMatch(
+                        check -> transaction.votes.containsKey(transaction.layout.groupOf(check.key())));
+    }
+
+    /** Whether somebody may not know by itself, or from what was voted, what has become of it. */
+    private boolean mayBeAsked(GroupTransaction transaction, Set<Integer> groups) {
+        return !groups.contains(multicast.groupOf(transaction.name.node()))
+                || (groups.size() > 1 && !transaction.request().checks().isEmpty());
+    }
+
+    private void answer(GroupTransaction transaction, boolean committed) {
         Consumer<Result> done = transaction.done;
         transaction.done = null;
         if (committed) {
@@ -696,18 +751,17 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     }
 
     /** Applies or drops what this group owns of it, once. */
-    private void close(Transaction transaction, boolean committed) {
+    private void close(GroupTransaction transaction, boolean committed) {
         transaction.closed = true;
         undecided.remove(transaction.stamp);
         CommitRequest request = transaction.request();
-        boolean mayBeAsked = groupsOf(request).size() > 1 || owners.groupOf(transaction.name.node()) != group;
-        if (!request.checks().isEmpty() && mayBeAsked) {
+        if (mayBeAsked(transaction, transaction.groups)) {
             outcomes.put(transaction.name, new CommitMessage.Outcome(transaction.name, committed, transaction.stamp));
         }
         TransactionId id = transaction.id;
         if (committed && id != null) {
             for (CommitRequest.Write write : request.writes()) {
-                if (owners.groupOf(write.key()) == group) {
+                if (isWrittenHere(write, transaction)) {
                     store.apply(write.key(), write.version(transaction.stamp));
                 }
             }
@@ -715,7 +769,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         }
         transaction.writtenHere.forEach(key -> store.withdraw(key, transaction));
         for (Key key : transaction.writtenHere) {
-            List<Transaction> waiting = blocked.remove(key);
+            List<GroupTransaction> waiting = blocked.remove(key);
             if (waiting != null) {
                 waiting.stream().filter(other -> !other.voted).forEach(this::certify);
             }
@@ -724,12 +778,97 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     @Override
     public void finished(TransactionId name, long stamp) {
-        Transaction transaction = transactions.get(name);
-        if (transaction != null && transaction.request().checks().isEmpty()) {
-            // It is ordered for good, and there is nothing to vote about.
-            transaction.stamp = stamp;
-            transaction.outcome = true;
-            decide(transaction);
+        // Whoever has delivered it tells what has become of it.
+    }
+
+    // ------------------------------------------------------------------------------------------ which groups there are
+
+    private void moves(long stamp, GroupPayload.Move move) {
+        GroupLayout now = owners.layout();
+        boolean founds = !move.nodes().isEmpty();
+        GroupLayout next = move.base() != now.number()
+                ? null
+                : founds ? now.founding(stamp, move.group(), move.nodes()) : now.dissolving(stamp, move.group());
+        if (next == null) {
+            return;
         }
+        owners.next(next);
+        if (founds) {
+            multicast.founded(move.group(), move.nodes(), move.first());
+        }
+        world.layoutChanged(founds ? move.first() : Configuration.NOBODY);
+    }
+
+    private void copied(long stamp, GroupPayload.Copied of) {
+        GroupLayout now = owners.layout();
+        if (of.layout() == now.number() && now.gaining().contains(of.group())) {
+            owners.next(now.copied(stamp, of.group()));
+            gained = owners.gained(group);
+            if (!owners.layout().isMoving()) {
+                // What begins from now on reads above what the new groups cannot tell, though nobody may have written anything since.
+                seen(stamp);
+            }
+            world.layoutChanged(Configuration.NOBODY);
+        }
+    }
+
+    /** A further group is to be founded; in vain if the layout becomes another one before. */
+    public void found(Set<Integer> nodes, Configuration first) {
+        order(new GroupPayload.Move(owners.layout().number(), GroupOwners.number(nodes), nodes, first));
+    }
+
+    /** A group is to be dissolved; in vain if the layout becomes another one before. */
+    public void dissolve(int which) {
+        order(new GroupPayload.Move(owners.layout().number(), which, Set.of(), Configuration.NOBODY));
+    }
+
+    private void order(GroupPayload payload) {
+        multicast.send(new TransactionId(self, ++serial), owners.layout().groups(), payload.bytes());
+    }
+
+    /** This life is one of the first members of a group that is founded in the last of these layouts. */
+    public void found(List<GroupLayout> layouts, Configuration first) {
+        owners.layouts(layouts);
+        delivered = owners.layout().number();
+        seen(delivered);
+        behind = 0;
+        multicast.found(delivered, first);
+        serial = multicast.firstSerial();
+        world.layoutChanged(Configuration.NOBODY);
+    }
+
+    /** Whether this life lacks keys that its group gets from others. */
+    public boolean isCopying() {
+        return owners.layout().gaining().contains(group) && copied < owners.layout().number();
+    }
+
+    /** This life has all that its group gets in the present layout. */
+    public void copied() {
+        copied = owners.layout().number();
+    }
+
+    /** As the leader: all members of the group have what it gets in the present layout. */
+    public void allHaveCopied() {
+        order(new GroupPayload.Copied(owners.layout().number(), group));
+    }
+
+    /** See {@link GroupMulticast#hasOpen}. */
+    public boolean hasOpen(Set<Integer> some) {
+        return multicast.hasOpen(some);
+    }
+
+    /** See {@link GroupMulticast#keepsNothing}. */
+    public boolean keepsNothing() {
+        return multicast.keepsNothing();
+    }
+
+    /** See {@link GroupMulticast#dissolved}. */
+    public boolean dissolved(int which) {
+        return multicast.dissolved(which);
+    }
+
+    /** Whether all that was ordered up to a stamp is decided here. */
+    public boolean isDecided(long stamp) {
+        return delivered >= stamp && (undecided.isEmpty() || undecided.firstKey() > stamp);
     }
 }

@@ -115,6 +115,8 @@ final class Ballots {
     private final int self;
     private final int group;
     private final long first;
+    /** Whether the group is there from the start, in its first ballot, so that nobody need be told who its members are. */
+    private final boolean isFirst;
     private final long process;
     private final LamportClock clock;
     private final Memberships memberships;
@@ -153,11 +155,12 @@ final class Ballots {
         this.process = process;
         this.multicast = multicast;
         this.takesPart = process == 0;
+        this.isFirst = group < 0 || groups.isFirst(group);
         this.first = group < 0 ? 0 : groups.firstBallot(group);
         promised = first;
         joined = first;
         heard = first;
-        configuration = Configuration.first(group < 0 ? List.of() : groups.of(group));
+        configuration = group < 0 || !isFirst ? Configuration.NOBODY : Configuration.first(groups.of(group));
         if (group >= 0 && takesPart) {
             installed.put(first, new HashSet<>(configuration.nodes()));
             leading = Groups.leader(first) == self;
@@ -296,6 +299,20 @@ final class Ballots {
         given = true;
     }
 
+    /** This life is one of the first members of a further group: see {@link GroupMulticast#found}. */
+    void found(Configuration of) {
+        given();
+        takesPart = true;
+        configuration = of;
+        joined = of.nodes().getFirst();
+        promised = joined;
+        heard = joined;
+        installed.put(joined, new HashSet<>(of.nodes()));
+        boolean _ = memberships.learn(group, joined, of);
+        leading = Groups.leader(joined) == self;
+        multicast.takesPart();
+    }
+
     /** This node talks to another life of a node from now on: what was told to the one before last may be lost. */
     void begins(int node, long itsProcess) {
         told.remove(node);
@@ -310,7 +327,7 @@ final class Ballots {
 
     /** Tells a node who is a member, if it may not know. */
     void tell(int to) {
-        if (joined != first && takesPart && to != self && multicast.isStable() && told.add(to)) {
+        if ((joined != first || !isFirst) && takesPart && to != self && multicast.isStable() && told.add(to)) {
             multicast.send(to, new GenuineMessage.Members(group, joined, configuration));
         }
     }

@@ -11,18 +11,21 @@ import tutti.core.schema.Types;
 /**
  * Who takes part in a ballot of a group. Members are <em>lives</em> of nodes: a node that has crashed and is started anew has lost what it had, and is another member. Immutable.
  *
- * @param members at least one, of different nodes, ascending
+ * @param members of different nodes, ascending
  */
 public record Configuration(List<Member> members) {
-    static final Schema<Configuration> SCHEMA = Schema.part("configuration", Configuration.class).of(
+    /** How it is written. */
+    public static final Schema<Configuration> SCHEMA = Schema.part("configuration", Configuration.class).of(
             Field.of("members", Types.list(Member.SCHEMA, Groups.GROUPS_MAX), Configuration::members),
             Configuration::new);
+    /** Of a group of which nothing is known. */
+    public static final Configuration NOBODY = new Configuration(List.of());
 
     /**
      * A life of a node.
      *
-     * @param since the ballot in which somebody wanted to take it in, so no two lives of a node have the same; 0 of who was there from the start
-     * @param process of the node; 0 of who was there from the start, whichever process that is
+     * @param since the ballot in which somebody wanted to take it in, so no two lives of a node have the same; 0 of who was there when its group was founded
+     * @param process of the node; 0 of who was there when the grid was founded, whichever process that is
      * @param address where it listens, for the other nodes; empty of who was there from the start, or if it does not matter
      */
     public record Member(int node, long since, long process, String address) {

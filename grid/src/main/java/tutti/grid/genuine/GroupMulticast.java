@@ -8,8 +8,6 @@ import java.util.Collections;
 import java.util.Comparator;
 import java.util.Deque;
 import java.util.HashMap;
-import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -43,6 +41,10 @@ import tutti.grid.multicast.LamportClock;
  * <b>Members.</b> Each ballot says which lives of which nodes take part in it; only one life of a node does. So an acknowledgement, which names the ballots of all groups, needs to say nothing of lives or members; but who counts acknowledgements
  * must know who takes part in the ballots that they name. A leader tells that to each node before it proposes anything to it in its ballot ({@link Memberships}); and who does not know it of a ballot, acknowledges nothing of it and counts nothing for it. So whoever acknowledges a proposal knows all
  * members to whom that is to be told. Where it says "more than half of a group" below, it is more than half of the members of the ballot in which they have done something.
+ *
+ * <p>
+ * <b>Further groups</b> are founded by a message that is delivered here, of which the multicast need not know more than the members ({@link #founded}). The first ones take part as soon as they hear of it ({@link #found}), with that message's stamp as that of the last delivery. No message goes to the group with a lower one, since all clocks of its members have seen it. What comes to a member before it
+ * takes part is lost; it comes from members of other groups only, of whom nothing is counted on but that they say it again.
  *
  * <p>
  * <b>What a life delivers</b> is what its leader had delivered up to the stamp up to which it was given all, and then what is above: the ballot that takes it in has what is final above that stamp, and what may become final. So it is, from then on, a member that was slow. What others
@@ -118,13 +120,11 @@ public class GroupMulticast {
     static final int TICKS_BEFORE_LOST = 4;
 
     private final int self;
-    private final Groups groups;
+    private Groups groups;
     private final int group;
     private final World world;
     private final LamportClock clock;
-    private final Map<TransactionId, Tracked> messages = new LinkedHashMap<>();
-    /** What was proposed in this group and is not delivered here, by its bound. */
-    private final TreeMap<Long, Tracked> queue = new TreeMap<>();
+    private final Messages messages = new Messages();
     private final Deque<GenuineMessage> toSelf = new ArrayDeque<>();
     private boolean working;
     private final Memberships memberships;
@@ -208,7 +208,7 @@ public class GroupMulticast {
             throw new IllegalStateException("node " + self + " takes part in nothing");
         }
         if (to.isEmpty() || id.node() != self || !outbox.isNext(id)
-                || !groups.members().keySet().containsAll(to)) {
+                || !memberships.groups().containsAll(to)) {
             throw new IllegalArgumentException("cannot send " + id + " to groups " + to + " from node " + self);
         }
         GenuineMessage.Data data = new GenuineMessage.Data(id, new TreeSet<>(to).stream()
@@ -257,6 +257,11 @@ public class GroupMulticast {
     /** Who takes part in the ballot that this node has joined, of its group. */
     public Configuration configuration() {
         return ballots.configuration();
+    }
+
+    /** The groups of which this node knows members. */
+    public Collection<Integer> groups() {
+        return memberships.groups();
     }
 
     /** The members of a group, as far as this node knows: of its own, those of the ballot that it has joined, if it takes part. */
@@ -323,11 +328,63 @@ public class GroupMulticast {
         for (int one : memberships.groups()) {
             if (one == group) {
                 ballots.tell(node);
-            } else if (memberships.ballot(one) != groups.firstBallot(one)) {
+            } else if (!groups.isFirst(one) || memberships.ballot(one) != groups.firstBallot(one)) {
                 send(node, new GenuineMessage.Members(one, memberships.ballot(one), memberships.latest(one)));
             }
         }
         work();
+    }
+
+    /**
+     * A further group is founded, says a message that is being delivered here. Each node that has delivered it tells all others who the first members are, so that whoever is sent something by it that goes to the group knows them.
+     *
+     * @param nodes that may be its members
+     */
+    public void founded(int of, Collection<Integer> nodes, Configuration first) {
+        groups = groups.with(of, nodes);
+        boolean _ = memberships.learn(of, first.nodes().getFirst(), first);
+        GenuineMessage.Members told = new GenuineMessage.Members(of, memberships.ballot(of), memberships.latest(of));
+        memberships.groups().stream().flatMap(one -> memberships.nodes(one).stream()).filter(node -> node != self)
+                .forEach(node -> send(node, told));
+    }
+
+    /**
+     * This life is one of the first members of a further group, which is founded by a message that others have delivered. It takes part from now on, as if it had delivered that message, and nothing before. It must hear of that from each of the others before it hears anything else from there: what
+     * it does not take as long as it takes no part would be missing. The first of them leads.
+     */
+    public void found(long stamp, Configuration first) {
+        clock.seen(stamp);
+        deliveredStamp = stamp;
+        ballots.found(first);
+        work();
+    }
+
+    /** Whether something that goes to one of these groups is not delivered here, or, if this node has sent it, not ordered everywhere. */
+    public boolean hasOpen(Set<Integer> some) {
+        return messages.hasOpen(some) || outbox.all().stream().anyMatch(data -> Messages.goesTo(data.groups(), some));
+    }
+
+    /** Whether nothing is kept here that was sent to this node's group. */
+    public boolean keepsNothing() {
+        return messages.size() == 0;
+    }
+
+    /**
+     * A group has been dissolved, and its members are there no more.
+     *
+     * @return false if something is kept still that has gone there
+     */
+    public boolean dissolved(int of) {
+        if (messages.keeps(of)) {
+            return false;
+        }
+        memberships.dissolved(of);
+        return true;
+    }
+
+    /** The group of a node, as far as this one knows; -1 if it has none. */
+    public int groupOf(int node) {
+        return groups.groupOf(node);
     }
 
     /** A node that was {@linkplain #gone gone} is a member again, as another life. */
@@ -342,9 +399,9 @@ public class GroupMulticast {
         }
         ballots.tick();
         // Its own group knows nothing of it, so its sender is gone, perhaps, and the others have lost it. If not, what is dropped here will be said again.
-        messages.values().removeIf(message -> message.proposal == 0 && ++message.ticks > TICKS_BEFORE_LOST);
+        messages.all().removeIf(message -> message.proposal == 0 && ++message.ticks > TICKS_BEFORE_LOST);
         outbox.due().forEach(this::repeat);
-        for (Tracked message : queue.values()) {
+        for (Tracked message : messages.waiting()) {
             if (++message.ticks >= Outbox.TICKS_BEFORE_REPETITION && message.stamp == 0) {
                 repeat(new GenuineMessage.Data(message.id, message.groups, message.payload));
             }
@@ -373,7 +430,7 @@ public class GroupMulticast {
         }
         // By node: up to where it must have told that it is through. A life that was begun meanwhile may not know that anybody waits for it.
         Map<Integer, Long> to = new TreeMap<>();
-        messages.values().stream().filter(message -> message.delivered).forEach(message -> {
+        messages.all().stream().filter(message -> message.delivered).forEach(message -> {
             memberships.everybody(message.groups).forEach(node -> to.merge(node, message.stamp, Math::max));
             if (reports.isWaitedFor(message.id.node(), 0)) {
                 to.putIfAbsent(message.id.node(), 0L);
@@ -404,9 +461,7 @@ public class GroupMulticast {
 
     /** How many bytes are kept of what was delivered and went to a group: some of its members may need it still. */
     public long keptBytes(int of) {
-        return messages.values().stream()
-                .filter(message -> message.delivered && Arrays.binarySearch(message.groups, of) >= 0)
-                .mapToLong(message -> message.payload.length).sum();
+        return messages.keptBytes(of);
     }
 
     /** The ballot in which this node takes part, of its group. */
@@ -431,12 +486,12 @@ public class GroupMulticast {
 
     /** The lowest stamp at which something that waits here may be delivered; the largest number if nothing waits. */
     public long lowestPending() {
-        return queue.isEmpty() ? Long.MAX_VALUE : queue.firstKey();
+        return messages.lowestWaiting();
     }
 
     /** What waits for delivery here, for people. */
     public List<String> pending() {
-        return queue.values().stream().map(Tracked::toString).toList();
+        return messages.waiting().stream().map(Tracked::toString).toList();
     }
 
     // ------------------------------------------------------------------------------------------ messages
@@ -472,7 +527,7 @@ public class GroupMulticast {
             case GenuineMessage.Accept accept -> proposed(from, accept);
             case GenuineMessage.Ack ack -> acknowledged(from, ack);
             case GenuineMessage.Delivered done -> {
-                if (!messages.containsKey(done.id())) {
+                if (messages.get(done.id()) == null) {
                     leaders.put(groups.groupOf(from), from);
                 }
                 ordered(from, done);
@@ -501,8 +556,14 @@ public class GroupMulticast {
 
     /** Who takes part in a ballot that is stable. */
     private void members(int from, GenuineMessage.Members of) {
+        if (memberships.isDissolved(of.group())) {
+            return;
+        }
         if (of.group() == group) {
             ballots.members(of);
+        }
+        if (of.group() != group && !groups.isFirst(of.group())) {
+            groups = groups.with(of.group(), of.configuration().nodes());
         }
         if (from == Groups.leader(of.ballot()) && of.ballot() >= memberships.ballot(of.group())) {
             // It leads from now on. What was sent to who led before may be lost.
@@ -513,15 +574,11 @@ public class GroupMulticast {
         if (memberships.learn(of.group(), of.ballot(), of.configuration())) {
             world.membersChanged();
             // What could not be acknowledged or counted before.
-            List.copyOf(messages.values()).forEach(message -> {
+            messages.copy().forEach(message -> {
                 accept(message);
                 commit(message);
             });
         }
-    }
-
-    private Tracked track(TransactionId id) {
-        return messages.computeIfAbsent(id, Tracked::new);
     }
 
     private void data(int from, GenuineMessage.Data data) {
@@ -530,12 +587,12 @@ public class GroupMulticast {
             again(from, message);
             return;
         }
-        if (group < 0 || !isLeading() || reports.isForgotten(data.id())) {
+        if (group < 0 || !isLeading() || reports.isForgotten(data.id()) || !memberships.knows(data.groups())) {
             ballots.tell(from);
             return;
         }
-        message = track(data.id());
-        begin(message, data.groups(), data.payload(), clock.next());
+        message = messages.track(data.id());
+        messages.begin(message, data.groups(), data.payload(), clock.next());
         propose(message, data.payload());
     }
 
@@ -555,15 +612,6 @@ public class GroupMulticast {
         if (isDestination && message.acknowledged != null && own != null) {
             send(from, own);
         }
-    }
-
-    /** A message has got a proposal of this group. */
-    private void begin(Tracked message, int[] to, byte[] payload, long proposal) {
-        message.ticks = 0;
-        message.groups = to;
-        message.payload = payload;
-        message.proposal = proposal;
-        queue.put(proposal, message);
     }
 
     private void propose(Tracked message, byte[] payload) {
@@ -597,10 +645,10 @@ public class GroupMulticast {
         } else if (unknown && accept.last() > 0 && accept.last() <= deliveredStamp) {
             return;
         }
-        Tracked message = track(accept.id());
+        Tracked message = messages.track(accept.id());
         message.accepts.merge(accept.group(), accept, (one, other) -> one.ballot() > other.ballot() ? one : other);
         if (accept.group() == group && message.proposal == 0) {
-            begin(message, accept.groups(), accept.payload(), accept.stamp());
+            messages.begin(message, accept.groups(), accept.payload(), accept.stamp());
         }
         accept(message);
     }
@@ -651,7 +699,7 @@ public class GroupMulticast {
         if (group < 0 || ((known == null || known.proposal == 0) && ack.stamp() <= deliveredStamp)) {
             return;
         }
-        Tracked message = track(ack.id());
+        Tracked message = messages.track(ack.id());
         message.acks.put(from, ack);
         commit(message);
     }
@@ -683,9 +731,7 @@ public class GroupMulticast {
     }
 
     private void order(Tracked message, long stamp) {
-        queue.remove(message.proposal);
-        message.stamp = stamp;
-        queue.put(stamp, message);
+        messages.order(message, stamp);
         clock.seen(stamp);
         deliver();
     }
@@ -719,12 +765,11 @@ public class GroupMulticast {
     }
 
     private void deliver() {
-        while (!queue.isEmpty() && ballots.isCurrent() && isStable()) {
-            Tracked first = queue.firstEntry().getValue();
-            if (first.stamp == 0) {
+        while (ballots.isCurrent() && isStable()) {
+            Tracked first = messages.next();
+            if (first == null) {
                 return;
             }
-            queue.pollFirstEntry();
             if (first.stamp <= deliveredStamp) {
                 throw new IllegalStateException(first + " would be delivered after " + deliveredStamp);
             }
@@ -781,12 +826,12 @@ public class GroupMulticast {
 
         @Override
         public void replace(Collection<GenuineMessage.Entry> entries) {
-            GroupMulticast.this.replace(entries);
+            messages.replace(entries, group, deliveredStamp, clock);
         }
 
         @Override
         public void leads() {
-            messages.values().stream().filter(message -> message.proposal > 0)
+            messages.all().stream().filter(message -> message.proposal > 0)
                     .sorted(Comparator.comparingLong(message -> message.proposal))
                     .forEach(message -> propose(message, new byte[0]));
         }
@@ -824,8 +869,7 @@ public class GroupMulticast {
 
     /** What this node has accepted or knows to be final. What was only proposed to it may be proposed otherwise. */
     List<GenuineMessage.Entry> remembered() {
-        return messages.values().stream().filter(message -> message.accepted || message.stamp > 0).map(Tracked::entry)
-                .toList();
+        return messages.remembered();
     }
 
     /** With what to go on. */
@@ -843,43 +887,6 @@ public class GroupMulticast {
         return ballots.wouldTakeIn(from, install, delivered);
     }
 
-    private void replace(Collection<GenuineMessage.Entry> entries) {
-        queue.clear();
-        Set<TransactionId> kept = new HashSet<>();
-        for (GenuineMessage.Entry entry : entries) {
-            Tracked message = track(entry.id());
-            kept.add(entry.id());
-            message.groups = entry.groups();
-            message.payload = entry.payload();
-            message.proposal = entry.proposal();
-            message.stamp = Math.max(message.stamp, entry.stamp());
-            message.accepted = true;
-            message.acknowledged = null;
-            message.accepts.remove(group);
-            // Delivered, and forgotten since, perhaps.
-            message.delivered = message.stamp > 0 && message.stamp <= deliveredStamp;
-            clock.seen(message.bound());
-            if (!message.delivered) {
-                queue.put(message.bound(), message);
-            }
-        }
-        for (Tracked message : List.copyOf(messages.values())) {
-            if (kept.contains(message.id)) {
-                continue;
-            }
-            if (message.stamp > 0 && !message.delivered) {
-                throw new IllegalStateException("the state of ballot " + ballots.joined() + " lacks " + message);
-            }
-            message.proposal = 0;
-            message.accepted = false;
-            message.acknowledged = null;
-            message.accepts.remove(group);
-            if (message.delivered || (message.accepts.isEmpty() && message.acks.isEmpty())) {
-                messages.remove(message.id);
-            }
-        }
-    }
-
     // ------------------------------------------------------------------------------------------ what is over
 
     private void finish(TransactionId id, long stamp) {
@@ -889,7 +896,7 @@ public class GroupMulticast {
     }
 
     private void forget() {
-        messages.values().removeIf(message -> {
+        messages.all().removeIf(message -> {
             boolean isOver = message.delivered && reports.isOver(message, memberships);
             if (isOver) {
                 reports.forgotten(message, memberships);

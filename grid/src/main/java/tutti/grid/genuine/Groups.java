@@ -1,5 +1,6 @@
 package tutti.grid.genuine;
 
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -10,10 +11,10 @@ import tutti.grid.multicast.LamportClock;
 
 /**
  * Which nodes form which group at first, and which group any other node would join. A node belongs to one group at most, for ever, whether it is a member or not: so nobody counts
- * it in two groups. Immutable.
+ * it in two groups. Further groups are founded later, by nodes that have joined none. Immutable.
  *
  * @param members by the group's number, 0 to 255: its first nodes, 0 to 255, each once; the first of them leads the first ballot
- * @param others by node: the group that it may join later
+ * @param others by node: the group that it may join later, or found
  */
 public record Groups(Map<Integer, List<Integer>> members, Map<Integer, Integer> others) {
     /** Groups have numbers below this. */
@@ -42,10 +43,10 @@ public record Groups(Map<Integer, List<Integer>> members, Map<Integer, Integer> 
             }
         });
         others.forEach((node, group) -> {
-            if (groups.containsKey(node) || !groups.containsValue(group)) {
+            if (groups.containsKey(node) || group < 0 || group >= GROUPS_MAX) {
                 throw new IllegalArgumentException(
                         "node " + node + " cannot join group " + group + " of " + groups.values()
-                                + ": it is a member from the start, or there is no such group");
+                                + ": it is a member from the start, or there can be no such group");
             }
         });
     }
@@ -74,9 +75,22 @@ public record Groups(Map<Integer, List<Integer>> members, Map<Integer, Integer> 
         return others.getOrDefault(node, -1);
     }
 
-    /** The ballot in which a group begins. */
+    /** Whether a group is there from the start. */
+    boolean isFirst(int group) {
+        return members.containsKey(group);
+    }
+
+    /** The same with a further group, as far as its nodes have none. */
+    Groups with(int group, Collection<Integer> nodes) {
+        Map<Integer, Integer> all = new HashMap<>(others);
+        nodes.stream().filter(node -> members.values().stream().noneMatch(of -> of.contains(node)))
+                .forEach(node -> all.put(node, group));
+        return new Groups(members, all);
+    }
+
+    /** The ballot in which a group begins; 0, which is none, of a further one. */
     long firstBallot(int group) {
-        return of(group).getFirst();
+        return isFirst(group) ? of(group).getFirst() : 0;
     }
 
     /** Who leads a ballot: no two nodes ask for the same. */

@@ -1,6 +1,8 @@
 package tutti.grid.genuine;
 
+import java.util.Arrays;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -14,22 +16,36 @@ import org.jspecify.annotations.Nullable;
 final class Memberships {
     /** So many ballots of a group are remembered: what refers to earlier ones has been said again in a later one. */
     private static final int BALLOTS_MAX = 64;
+    private static final NavigableMap<Long, Configuration> NONE = Collections.unmodifiableNavigableMap(new TreeMap<>());
 
     /** By group and ballot. */
     private final Map<Integer, NavigableMap<Long, Configuration>> known = new TreeMap<>();
     /** By group: the members of the highest ballot. */
     private final Map<Integer, List<Integer>> nodes = new HashMap<>();
 
+    private final Set<Integer> dissolved = new TreeSet<>();
+
     Memberships(Groups groups) {
         groups.members().forEach((group, of) -> {
-            known.put(group, new TreeMap<>());
             boolean _ = learn(group, groups.firstBallot(group), Configuration.first(of));
         });
     }
 
+    /** There is no such group any more, and will not be. */
+    void dissolved(int group) {
+        known.remove(group);
+        nodes.remove(group);
+        dissolved.add(group);
+    }
+
+    /** Whether there was one. */
+    boolean isDissolved(int group) {
+        return dissolved.contains(group);
+    }
+
     /** Whether that is news. */
     boolean learn(int group, long ballot, Configuration configuration) {
-        NavigableMap<Long, Configuration> ballots = ballots(group);
+        NavigableMap<Long, Configuration> ballots = known.computeIfAbsent(group, _ -> new TreeMap<>());
         if (ballots.putIfAbsent(ballot, configuration) != null) {
             return false;
         }
@@ -41,11 +57,7 @@ final class Memberships {
     }
 
     private NavigableMap<Long, Configuration> ballots(int group) {
-        NavigableMap<Long, Configuration> ballots = known.get(group);
-        if (ballots == null) {
-            throw new IllegalArgumentException("there is no group " + group + ", of " + known.keySet());
-        }
-        return ballots;
+        return known.getOrDefault(group, NONE);
     }
 
     /** Who takes part in a ballot; null if that is not known. */
@@ -54,23 +66,24 @@ final class Memberships {
         return ballots(group).get(ballot);
     }
 
-    /** The highest ballot that is known. */
+    /** The highest ballot that is known; -1 if there is none, since nothing is known of such a group. */
     long ballot(int group) {
-        return ballots(group).lastKey();
+        return ballots(group).isEmpty() ? -1 : ballots(group).lastKey();
     }
 
     /** Who takes part in it. */
     Configuration latest(int group) {
-        return ballots(group).lastEntry().getValue();
+        return ballots(group).isEmpty() ? Configuration.NOBODY : ballots(group).lastEntry().getValue();
     }
 
     /** The same as nodes, ascending. */
     List<Integer> nodes(int group) {
-        List<Integer> of = nodes.get(group);
-        if (of == null) {
-            throw new IllegalArgumentException("there is no group " + group + ", of " + known.keySet());
-        }
-        return of;
+        return nodes.getOrDefault(group, List.of());
+    }
+
+    /** Whether something is known of all of these groups. */
+    boolean knows(int[] of) {
+        return Arrays.stream(of).allMatch(known::containsKey);
     }
 
     /** How many of these are more than half. */

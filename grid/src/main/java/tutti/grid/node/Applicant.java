@@ -100,7 +100,7 @@ final class Applicant {
     View tick(long now) {
         nowNanos = now;
         GridMessage.Apply apply = new GridMessage.Apply(process,
-                PeerLinks.text(config.nodes().get(config.self())));
+                PeerLinks.text(config.nodes().get(config.self())), Set.of());
         byte[] frame = GridMessage.frame(0, 0, apply);
         links.nodes().stream().filter(links::isConnected).forEach(node -> links.send(node, frame));
         Long heard = gridHeardNanos;

@@ -19,6 +19,7 @@ import tutti.grid.commit.CommitRequest;
 import tutti.grid.commit.Commits;
 import tutti.grid.commit.GroupCommit;
 import tutti.grid.commit.Result;
+import tutti.grid.genuine.Configuration;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
@@ -47,6 +48,9 @@ final class GridMember implements Reads.World {
     interface World {
         /** The others go on without this process. Told once. */
         void excluded(View by);
+
+        /** The node ends. */
+        void ended(String why);
 
         /** Hears what is applied. */
         GridNode.Observer observer();
@@ -150,6 +154,11 @@ final class GridMember implements Reads.World {
         }
 
         @Override
+        public void layoutChanged(Configuration founded) {
+            membership.layoutChanged(founded);
+        }
+
+        @Override
         public void over() {
             world.excluded(view());
         }
@@ -201,12 +210,17 @@ final class GridMember implements Reads.World {
         public void excluded(View by) {
             world.excluded(by);
         }
+
+        @Override
+        public void ended(String why) {
+            world.ended(why);
+        }
     }
 
     /** The groups of a configuration. */
     static GroupOwners groups(GridConfig config) {
         return new GroupOwners(config.founders(),
-                config.caches().stream().mapToInt(GridConfig.CacheConfig::degree).max().orElse(1));
+                config.degreeMax(), config.furtherGroup());
     }
 
     /** The view that was agreed on last, or who this node takes for members. */
@@ -331,12 +345,18 @@ final class GridMember implements Reads.World {
         Consumer<GridMessage.Keys> answer = from == config.self()
                 ? keys -> later(() -> scans.answered(from, keys))
                 : keys -> send(from, keys);
-        commits.whenThere(question.stamp(), () -> scans.answer(store, question, answer));
+        commits.whenThere(Math.max(question.stamp(), question.layout()),
+                () -> scans.answer(store, question, answer));
     }
 
     @Override
     public void readHere(GridMessage.Read question, Consumer<Version> reader, Runnable trimmed) {
-        commits.whenThere(question.stamp(), () -> {
+        // The layout of groups is a stamp, too.
+        commits.whenThere(Math.max(question.stamp(), question.layout()), () -> {
+            if (!membership.answersFor(question.key())) {
+                // Who has asked will learn where it lies, and ask there.
+                return;
+            }
             if (!question.latest() && store.isTrimmed(question.stamp())) {
                 trimmed.run();
             } else {

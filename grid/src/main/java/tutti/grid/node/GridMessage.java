@@ -4,18 +4,22 @@ import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Consumer;
 import tutti.core.schema.Encoded;
 import tutti.core.schema.Field;
 import tutti.core.schema.MessageSet;
 import tutti.core.schema.Schema;
+import tutti.core.schema.Type;
 import tutti.core.schema.Types;
 import tutti.core.txn.TransactionId;
 import tutti.grid.commit.CommitMessage;
+import tutti.grid.genuine.Configuration;
 import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.genuine.GroupMulticast;
 import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.multicast.MulticastMessages;
+import tutti.grid.store.GroupLayout;
 import tutti.grid.store.Key;
 import tutti.grid.store.Version;
 import tutti.grid.view.ViewMessage;
@@ -24,6 +28,9 @@ import tutti.grid.view.ViewMessage;
 sealed interface GridMessage extends Encoded {
     /** After how many bytes of keys an answer goes on in another message. */
     int PART_BYTES = 1 << 16;
+
+    /** Layouts of groups. */
+    Type<List<GroupLayout>> LAYOUTS = Types.list(GroupLayout.SCHEMA, 1 << 10);
 
     /** Before each message: the sender's view and clock. */
     int ENVELOPE_BYTES = 2 * Long.BYTES;
@@ -56,7 +63,7 @@ sealed interface GridMessage extends Encoded {
                     Scan.SCHEMA, Keys.SCHEMA, Apply.SCHEMA, Fetch.SCHEMA, Copies.SCHEMA, Invalidated.SCHEMA,
                     Given.SCHEMA,
                     Undecided.SCHEMA, Taken.SCHEMA, Decided.SCHEMA, Over.SCHEMA, Leave.SCHEMA,
-                    Addresses.SCHEMA));
+                    Addresses.SCHEMA, Founded.SCHEMA, Hand.SCHEMA, Handed.SCHEMA, HasCopied.SCHEMA));
             all.addAll(GenuineMessage.schemas());
             return all;
         }
@@ -112,7 +119,7 @@ sealed interface GridMessage extends Encoded {
 
     /** Without views: to a life of a node that is to be taken in by its group, what the sender has, but for keys, which come as {@link Copies} of this number; see {@link Replacement}. */
     record Given(long number, long delivered, long floor, long present, long horizon,
-            long timeMillis) implements GridMessage {
+            long timeMillis, List<GroupLayout> layouts) implements GridMessage {
         static final Schema<Given> SCHEMA = Schema.message("given", 72, Given.class,
                 "What a leader gives to a life that is to be taken in; more follows.").of(
                         Field.of("number", Types.NATURAL, Given::number),
@@ -120,7 +127,64 @@ sealed interface GridMessage extends Encoded {
                         Field.of("floor", Types.NATURAL, Given::floor),
                         Field.of("present", Types.NATURAL, Given::present),
                         Field.of("horizon", Types.NATURAL, Given::horizon),
-                        Field.of("time", Types.NATURAL, Given::timeMillis), Given::new);
+                        Field.of("time", Types.NATURAL, Given::timeMillis),
+                        Field.of("layouts", LAYOUTS, Given::layouts), Given::new);
+
+        public Given {
+            layouts = List.copyOf(layouts);
+        }
+    }
+
+    /**
+     * Without views: a further group is founded. To its first members, by each node that has delivered the message that says so, and by each other.
+     *
+     * @param layouts the last one is that in which it is founded
+     */
+    record Founded(List<GroupLayout> layouts, Configuration first) implements GridMessage {
+        static final Schema<Founded> SCHEMA = Schema.message("founded", 80, Founded.class,
+                "The receiver is one of the first members of a group.").of(
+                        Field.of("layouts", LAYOUTS, Founded::layouts),
+                        Field.of("first", Configuration.SCHEMA, Founded::first), Founded::new);
+
+        public Founded {
+            layouts = List.copyOf(layouts);
+        }
+    }
+
+    /** Without views: asks for the keys that are moved from the receiver's group to the sender's in a layout, the first part, or another; see {@link Handover}. */
+    record Hand(long layout, boolean first) implements GridMessage {
+        static final Schema<Hand> SCHEMA = Schema.message("hand", 81, Hand.class,
+                "Asks for a part of the keys that are moved from the receiver's group to the sender's.").of(
+                        Field.of("layout", Types.NATURAL, Hand::layout),
+                        Field.of("first", Types.BOOLEAN, Hand::first), Hand::new);
+    }
+
+    /** The part that was asked for. What has expired at a time, or only snapshots below a stamp would find, may not be there any more. */
+    record Handed(long layout, boolean last, long horizon, long timeMillis,
+            List<Copy> copies) implements GridMessage {
+        static final Schema<Handed> SCHEMA = Schema
+                .message("handed", 82, Handed.class, "A part of the keys that are moved.").of(
+                        Field.of("layout", Types.NATURAL, Handed::layout),
+                        Field.of("last", Types.BOOLEAN, Handed::last),
+                        Field.of("horizon", Types.NATURAL, Handed::horizon),
+                        Field.of("time", Types.NATURAL, Handed::timeMillis),
+                        Field.of("copies", Types.list(Copy.SCHEMA, 1 << 20), Handed::copies), Handed::new);
+
+        public Handed {
+            copies = List.copyOf(copies);
+        }
+    }
+
+    /**
+     * Without views: the sender has all that its group gets in a layout.
+     *
+     * @param since which life of its node it is
+     */
+    record HasCopied(long layout, long since) implements GridMessage {
+        static final Schema<HasCopied> SCHEMA = Schema.message("has copied", 83, HasCopied.class,
+                "The sender has all keys that its group gets.").of(
+                        Field.of("layout", Types.NATURAL, HasCopied::layout),
+                        Field.of("since", Types.NATURAL, HasCopied::since), HasCopied::new);
     }
 
     /** Behind {@link Given}: which messages are over; see {@link GroupMulticast.Over}. */
@@ -202,11 +266,20 @@ sealed interface GridMessage extends Encoded {
                         Field.of("since", Types.NATURAL, Leave::since), Leave::new);
     }
 
-    /** The sender is no member, and wants to be one. */
-    record Apply(long process, String address) implements GridMessage {
+    /**
+     * The sender is no member, and wants to be one.
+     *
+     * @param nodes of the further group that it wants to found or join; none of any other
+     */
+    record Apply(long process, String address, Set<Integer> nodes) implements GridMessage {
         static final Schema<Apply> SCHEMA = Schema.message("apply", 57, Apply.class, "A process wants to join.").of(
                 Field.of("process", Types.LONG, Apply::process),
-                Field.of("address", Types.text(1 << 10), Apply::address), Apply::new);
+                Field.of("address", Types.text(1 << 10), Apply::address),
+                Field.of("nodes", Types.set(Types.integer(0, 255), 256), Apply::nodes), Apply::new);
+
+        public Apply {
+            nodes = Set.copyOf(nodes);
+        }
     }
 
     /** In a view, or by the number of what was {@linkplain Given given}: asks for what the receiver has to give of keys that the sender must copy; the first part, or another. */
@@ -239,11 +312,13 @@ sealed interface GridMessage extends Encoded {
     /**
      * Asks for the value of a key; see {@link tutti.grid.store.Store#read}.
      *
+     * @param layout by which the receiver owns it
      * @param keep whether the sender wants to keep the answer; see {@link L1}
      */
-    record Read(long number, Key key, long stamp, boolean latest, boolean keep) implements GridMessage {
+    record Read(long number, long layout, Key key, long stamp, boolean latest, boolean keep) implements GridMessage {
         static final Schema<Read> SCHEMA = Schema.message("read", 51, Read.class, "Asks an owner for a value.").of(
-                Field.of("number", Types.POSITIVE, Read::number), Field.of("key", Key.SCHEMA, Read::key),
+                Field.of("number", Types.POSITIVE, Read::number), Field.of("layout", Types.NATURAL, Read::layout),
+                Field.of("key", Key.SCHEMA, Read::key),
                 Field.of("stamp", Types.NATURAL, Read::stamp), Field.of("latest", Types.BOOLEAN, Read::latest),
                 Field.of("keep", Types.BOOLEAN, Read::keep), Read::new);
     }

@@ -412,6 +412,11 @@ public final class GridNode implements AutoCloseable {
                     }
 
                     @Override
+                    public void ended(String why) {
+                        loop().execute(() -> end("the node has left: " + why));
+                    }
+
+                    @Override
                     public Observer observer() {
                         return observer;
                     }

@@ -15,7 +15,9 @@ import tutti.grid.commit.GroupCommit;
 import tutti.grid.genuine.Configuration;
 import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.LamportClock;
+import tutti.grid.store.GroupLayout;
 import tutti.grid.store.GroupOwners;
+import tutti.grid.store.Key;
 import tutti.grid.view.Layout;
 import tutti.grid.view.View;
 
@@ -27,6 +29,8 @@ final class GroupMembership implements Membership {
     private static final Logger LOGGER = LoggerFactory.getLogger(GroupMembership.class);
     /** After so many heartbeats without a word another owner is asked. */
     private static final int HEARTBEATS_FOR_ANSWER = 2;
+    /** For so many heartbeats a member that leaves waits for the others of its group to do so, too. */
+    private static final int HEARTBEATS_TO_LEAVE = 3;
 
     private final Shared shared;
     private final GroupCommit commits;
@@ -34,6 +38,10 @@ final class GroupMembership implements Membership {
     private final GroupOwners groups;
     private final Absence absence;
     private final Replacement replacement;
+    private final Handover handover;
+    private final Founding founding;
+    private final Dissolving dissolving;
+    private final long life;
     private final boolean isFirstLife;
     /** Who has applied and was told who the members are. */
     private final Set<Integer> introduced = new HashSet<>();
@@ -55,11 +63,18 @@ final class GroupMembership implements Membership {
         this.member = member;
         this.groups = groups;
         this.view = founders;
+        this.life = life;
         this.isFirstLife = life == 0;
         this.isBroughtUp = isFirstLife;
         absence = new Absence(shared.self(), node -> membersOf(groups.groupOf(node)));
         replacement = new Replacement(life, commits, shared.store(), shared.config().failureTimeout().toNanos(),
                 member::send, () -> member.excluded(view));
+        handover = new Handover(shared.self(), commits, groups, shared.store(),
+                shared.config().failureTimeout().toNanos(), member::send, this::isThere);
+        dissolving = new Dissolving(shared.self(), commits, groups, shared.heartbeats(),
+                HEARTBEATS_TO_LEAVE * shared.config().heartbeat().toNanos());
+        founding = new Founding(commits, groups, groups.groupOf(shared.self()), shared.config().degreeMax(),
+                shared.config().failureTimeout().toNanos(), this::isMember);
     }
 
     @Override
@@ -100,6 +115,12 @@ final class GroupMembership implements Membership {
         return membersOf(groups.groupOf(node)).contains(node);
     }
 
+    /** Whether there was a group and is none any more: who wants to join it is not waited for. */
+    private boolean isDissolved(int group) {
+        return groups.layout().number() > 0 && !groups.layout().groups().contains(group)
+                && membersOf(group).isEmpty();
+    }
+
     private boolean isThere(int node) {
         return view.has(node) && !absence.silent().contains(node);
     }
@@ -113,6 +134,11 @@ final class GroupMembership implements Membership {
     public String howFar() {
         if (isBroughtUp) {
             return "";
+        }
+        Set<Integer> nodes = shared.config().furtherGroup();
+        if (!nodes.isEmpty() && groups.layout().number() == 0
+                && commits.members(GroupOwners.number(nodes)).members().isEmpty()) {
+            return "; its group is founded when enough of its nodes, " + new TreeSet<>(nodes) + ", are there";
         }
         return commits.takesPart()
                 ? "; it is taken in, and decides what was on its way"
@@ -132,7 +158,12 @@ final class GroupMembership implements Membership {
 
     @Override
     public boolean mayForget() {
-        return isBroughtUp;
+        return isBroughtUp && !commits.isCopying();
+    }
+
+    @Override
+    public boolean answersFor(Key key) {
+        return groups.groupOf(key) == groups.groupOf(shared.self());
     }
 
     // ------------------------------------------------------------------------------------------ what is asked for
@@ -146,9 +177,10 @@ final class GroupMembership implements Membership {
     @Override
     public void leave() {
         List<Integer> members = commits.configuration().nodes();
-        if (!isBroughtUp || members.size() <= membersMin() || !commits.mayTakeOut(shared.self())) {
+        boolean mayLeaveAlone = members.size() > membersMin() && commits.mayTakeOut(shared.self());
+        if (!isBroughtUp || (!mayLeaveAlone && groups.layout().owning().size() == 1 && !dissolving.hasBegun())) {
             throw new GridException(GridException.Reason.NOT_ENOUGH_OWNERS, "node " + shared.self()
-                    + " cannot leave its group, nodes " + members + ": " + membersMin()
+                    + " cannot leave its group, nodes " + members + ", which is the only one: " + membersMin()
                     + " must be left, and more than half of those be heard; have another node join the group first, or close this one");
         }
         isLeaving = true;
@@ -182,7 +214,13 @@ final class GroupMembership implements Membership {
     }
 
     private void leaves(int from, GridMessage.Leave leave) {
-        if (from == leave.node() || !isThere(leave.node())) {
+        if (from == leave.node()) {
+            dissolving.leaves(leave, shared.machineClock().nanoTime());
+        }
+        boolean mayGo = from == leave.node() || !isThere(leave.node());
+        boolean isSmaller = commits.configuration().nodes().size() > membersMin();
+        boolean mayGoAlone = dissolving.mayLeaveAlone(leave.node(), shared.machineClock().nanoTime());
+        if (mayGo && !dissolving.dissolve(absence.silent()) && mayGoAlone && isSmaller) {
             commits.leaves(leave.node(), leave.since());
         }
     }
@@ -192,9 +230,9 @@ final class GroupMembership implements Membership {
     /** Who is a member of some group has changed. Called by the state machine: whatever calls that back comes later. */
     @Override
     public void changed() {
-        Set<Integer> before = new TreeSet<>();
+        Set<Integer> before = new TreeSet<>(view.members());
         Set<Integer> now = new TreeSet<>();
-        for (int group : groups.groups().keySet()) {
+        for (int group : commits.groups()) {
             for (int node : groups.of(group)) {
                 before.add(node);
             }
@@ -225,29 +263,60 @@ final class GroupMembership implements Membership {
         });
     }
 
+    @Override
+    public void layoutChanged(Configuration founded) {
+        shared.layouts().next(groups.layout().number(), groups);
+        changed();
+        tellFounders(groups.layouts(), founded);
+    }
+
+    /** Tells the first members of a group that they are. */
+    private void tellFounders(List<GroupLayout> layouts, Configuration of) {
+        GridMessage.Founded founded = new GridMessage.Founded(layouts, of);
+        of.nodes().stream().filter(node -> node != shared.self()).forEach(node -> member.send(node, founded));
+    }
+
+    /** As one of them: tells the others before it says anything else to them, so that they miss nothing. */
+    private void founded(GridMessage.Founded all) {
+        Configuration.Member own = all.first().of(shared.self());
+        if (own == null || own.process() != life) {
+            return;
+        }
+        for (Configuration.Member one : all.first().members()) {
+            if (one.node() != shared.self()) {
+                shared.links().at(one.node(), PeerLinks.address(one.address()));
+            }
+        }
+        tellFounders(all.layouts(), all.first());
+        commits.found(all.layouts(), all.first());
+        lookWhetherBroughtUp();
+    }
+
     /** Who is there, or may become a member. */
     private void follow() {
         Set<Integer> all = new TreeSet<>(absence.joining());
         all.add(shared.self());
-        for (int group : groups.groups().keySet()) {
+        for (int group : commits.groups()) {
             for (int node : groups.of(group)) {
                 all.add(node);
             }
         }
         Map<Integer, View.Member> members = new TreeMap<>();
         all.forEach(node -> members.put(node, new View.Member(0, shared.links().addressOf(node))));
-        view = new View(0, members, Layout.first(all));
+        view = new View(0, members, new Layout(groups.layout().number(),
+                groups.layout().isMoving() ? Layout.Phase.COPY : Layout.Phase.STABLE, all, all));
         long now = shared.machineClock().nanoTime();
         all.stream().filter(shared.hearing()::isNew).forEach(node -> shared.hearing().heard(node, now));
     }
 
     @Override
     public void begins(int node, long process) {
-        if (member.isOver()) {
+        if (member.isOver() || isDissolved(groups.groupOf(node))) {
             return;
         }
         shared.hearing().heard(node, shared.machineClock().nanoTime());
         absence.begins(node);
+        handover.gone(node);
         introduced.remove(node);
         follow();
         commits.begins(node, process);
@@ -279,6 +348,7 @@ final class GroupMembership implements Membership {
                 replacement.installed(from, install);
                 lookWhetherBroughtUp();
             }
+            case GridMessage.Founded founded -> founded(founded);
             case GenuineMessage.Part part -> commits.received(from, part);
             case GenuineMessage.Members members -> commits.received(from, members);
             case GridMessage.Addresses all -> addresses(all);
@@ -318,7 +388,12 @@ final class GroupMembership implements Membership {
         if (introduced.add(from)) {
             introduce(from);
         }
-        if (groups.groupOf(from) == groups.groupOf(shared.self())) {
+        boolean isFounder = !apply.nodes().isEmpty()
+                && !groups.layout().further().containsKey(GroupOwners.number(apply.nodes()));
+        if (isFounder) {
+            founding.applied(from, apply, shared.machineClock().nanoTime());
+        } else if (groups.groupOf(from) == groups.groupOf(shared.self())
+                && (apply.nodes().isEmpty() || apply.nodes().contains(groups.groupOf(from)))) {
             replacement.applied(from, apply, absence.gone(), shared.machineClock().nanoTime());
         }
     }
@@ -330,7 +405,10 @@ final class GroupMembership implements Membership {
             case GridMessage.Leave leave -> leaves(from, leave);
             case GridMessage.Fetch fetch -> replacement.fetch(from, fetch, shared.machineClock().nanoTime());
             case GridMessage.Taken taken -> replacement.taken(from, taken, shared.machineClock().nanoTime());
-            case GridMessage.Given _,GridMessage.Undecided _,GridMessage.Decided _,GridMessage.Over _,GridMessage.Copies _ -> {
+            case GridMessage.Hand asked -> handover.hand(from, asked);
+            case GridMessage.Handed part -> handover.handed(from, part, shared.machineClock().nanoTime());
+            case GridMessage.HasCopied has -> handover.hasCopied(from, has);
+            case GridMessage.Founded _,GridMessage.Given _,GridMessage.Undecided _,GridMessage.Decided _,GridMessage.Over _,GridMessage.Copies _ -> {
                 // It is late: this node takes part.
             }
             default -> {
@@ -395,6 +473,27 @@ final class GroupMembership implements Membership {
                 hearing.silent(view.members(), HEARTBEATS_FOR_ANSWER * config.heartbeat().toNanos()));
         long most = Math.max(config.unsentBytesMax(), shared.store().bytes());
         replacement.tick(shared.machineClock().nanoTime(), () -> keptBytes(config.self()) > most);
+        handover.tick(shared.machineClock().nanoTime());
+        if (isBroughtUp) {
+            founding.tick(shared.machineClock().nanoTime());
+            lookWhatIsDissolved();
+        }
+    }
+
+    private void lookWhatIsDissolved() {
+        Set<Integer> over = dissolving.over(absence.silent(), absence.gone());
+        for (int group : over) {
+            commits.absent(absence.silent(), new TreeSet<>(membersOf(group)));
+            if (commits.dissolved(group)) {
+                LOGGER.info("node {} of grid {} knows that group {} is dissolved", shared.self(),
+                        shared.config().name(), group);
+                groups.dissolved(group);
+                changed();
+            }
+        }
+        if (dissolving.isOver(absence.silent(), absence.gone())) {
+            member.ended("its group was dissolved");
+        }
     }
 
     /** About how many bytes are kept for a node, or for its group. */
@@ -441,9 +540,12 @@ final class GroupMembership implements Membership {
     private void sayThatItLives(Set<Integer> members) {
         Configuration.Member own = isLeaving ? commits.configuration().of(shared.self()) : null;
         if (own != null) {
+            dissolving.leaves(new GridMessage.Leave(own.node(), own.since()), shared.machineClock().nanoTime());
+            boolean _ = dissolving.dissolve(absence.silent());
             askToLeave(own, commits.configuration().nodes());
         }
-        GridMessage.Heartbeat heartbeat = member.heartbeat(GridMessage.Moving.NOTHING);
+        GridMessage.Heartbeat heartbeat = member
+                .heartbeat(dissolving.moving(absence.silent(), absence.gone()));
         members.stream().filter(node -> node != shared.self()).forEach(node -> {
             // A node may be waited for as long as somebody must.
             if (shared.links().isConnected(node)) {
@@ -464,6 +566,6 @@ final class GroupMembership implements Membership {
         Set<Integer> known = new TreeSet<>(members);
         known.addAll(shared.config().nodes().keySet());
         known.remove(shared.self());
-        replacement.apply(known, ownAddress());
+        replacement.apply(known, ownAddress(), shared.config().furtherGroup());
     }
 }

@@ -5,6 +5,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 
 /** What each member has said of itself in the present view. On the node's loop. */
@@ -29,6 +30,11 @@ final class Heartbeats {
     boolean isFull(int node) {
         GridMessage.Heartbeat of = last.get(node);
         return of != null && of.full();
+    }
+
+    /** Whether all of these have said something that is so. */
+    boolean haveAllSaid(Set<Integer> nodes, Predicate<GridMessage.Heartbeat> what) {
+        return nodes.stream().map(last::get).allMatch(said -> said != null && what.test(said));
     }
 
     boolean areOf(Set<Integer> members) {

@@ -5,7 +5,9 @@ import java.util.Set;
 import tutti.core.schema.Encoded;
 import tutti.grid.GridConfig;
 import tutti.grid.GridException;
+import tutti.grid.genuine.Configuration;
 import tutti.grid.multicast.LamportClock;
+import tutti.grid.store.Key;
 import tutti.grid.store.Layouts;
 import tutti.grid.store.Store;
 import tutti.grid.view.View;
@@ -54,6 +56,9 @@ interface Membership {
 
         /** The others go on without this process. */
         void excluded(View by);
+
+        /** This node ends. */
+        void ended(String why);
     }
 
     /** Begins; when all else of the member is there. */
@@ -135,6 +140,16 @@ interface Membership {
     /** Of groups: who is a member has changed, says the commit protocol, which must not be called back from here. */
     default void changed() {
         // It does not say so with views.
+    }
+
+    /** Of groups: which of them own which keys has changed, says the commit protocol, which must not be called back from here. */
+    default void layoutChanged(Configuration founded) {
+        // It does not say so with views.
+    }
+
+    /** Whether this node answers reads of a key. */
+    default boolean answersFor(Key key) {
+        return true;
     }
 
     /** With views: whether a frame has come too early, and is kept until it may be looked at; or what it holds was taken at once. */

@@ -8,6 +8,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import tutti.grid.CommitProtocol;
 import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.store.Key;
@@ -74,7 +75,7 @@ final class Reads {
             world.later(() -> answer.is(kept));
             return;
         }
-        GridMessage.Read question = new GridMessage.Read(++number, key, stamp, latest,
+        GridMessage.Read question = new GridMessage.Read(++number, layouts.number(), key, stamp, latest,
                 owner != config.self() && l1.keeps(key.cache()));
         waiting.put(number, new Waiting(question, answer, now + config.operationTimeout().toNanos(), owner));
         if (owner == config.self()) {
@@ -131,7 +132,9 @@ final class Reads {
         Owners owners = layouts.present();
         for (Waiting read : List.copyOf(waiting.values())) {
             GridMessage.Read question = read.question;
-            if (!world.isThere(read.owner) || !owners.isOwner(read.owner, question.key())
+            // Of groups an owner does not answer in another layout in which it is none, and may be one again in the next.
+            boolean isLost = config.protocol() == CommitProtocol.GROUPS && question.layout() != layouts.number();
+            if (isLost || !world.isThere(read.owner) || !owners.isOwner(read.owner, question.key())
                     || OwnersLeft.refusal(config, owners, world::isThere, question.key()) != null) {
                 waiting.remove(question.number());
                 read(question.key(), question.stamp(), question.latest(), read.answer);

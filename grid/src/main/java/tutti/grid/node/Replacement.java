@@ -91,7 +91,7 @@ final class Replacement {
 
         GroupCommit.State state() {
             return new GroupCommit.State(given.delivered(), given.floor(), given.present(), undecided, outcomes,
-                    over);
+                    over, given.layouts());
         }
     }
 
@@ -181,7 +181,7 @@ final class Replacement {
         to.heardNanos = nowNanos;
         giving = to;
         sender.accept(from, new GridMessage.Given(number, state.delivered(), state.floor(), state.present(),
-                store.horizon(), store.timeHorizonMillis()));
+                store.horizon(), store.timeHorizonMillis(), state.layouts()));
         sender.accept(from,
                 new GridMessage.Over(number, state.over().finishedBelow(), state.over().messages()));
         state.undecided().forEach(one -> sender.accept(from, new GridMessage.Undecided(number, one.name(), one.id(),
@@ -247,9 +247,10 @@ final class Replacement {
      * Applies, or says that it still lives.
      *
      * @param address where it listens
+     * @param nodes of the further group that it wants to found or join; none of any other
      */
-    void apply(Set<Integer> to, String address) {
-        to.forEach(node -> sender.accept(node, new GridMessage.Apply(process, address)));
+    void apply(Set<Integer> to, String address, Set<Integer> nodes) {
+        to.forEach(node -> sender.accept(node, new GridMessage.Apply(process, address, nodes)));
     }
 
     /** What this life is given has come, or a part of it. What belongs to no copy that goes on is dropped. */

@@ -14,6 +14,7 @@ import tutti.grid.commit.Result;
 import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.genuine.Configuration;
 import tutti.grid.multicast.MulticastMessage;
+import tutti.grid.store.GroupLayout;
 import tutti.grid.store.Key;
 import tutti.grid.store.Version;
 import tutti.grid.view.Layout;
@@ -30,6 +31,8 @@ class GridGoldenTest extends GoldenContract {
             .of(new GenuineMessage.Entry(ID, GROUPS, PAYLOAD, 769, 770));
     private static final Configuration MEMBERS = new Configuration(List.of(new Configuration.Member(0, 0, 0, ""),
             new Configuration.Member(2, 256, 77, "localhost:7802")));
+    private static final GroupLayout LAYOUT = new GroupLayout(770, Set.of(0, 1), Set.of(0, 1, 5), Set.of(),
+            Map.of(5, Set.of(5, 6)));
     private static final View VIEW = new View(4,
             Map.of(0, new View.Member(77, "localhost:7801"), 2, new View.Member(78, "localhost:7802"), 3,
                     View.Member.UNKNOWN),
@@ -63,9 +66,9 @@ class GridGoldenTest extends GoldenContract {
                         new GridMessage.Heartbeat(4, 1000, 1_700_000_000_000L, true,
                                 new GridMessage.Moving(GridMessage.Step.DONE_BY_ALL, GridMessage.Step.DONE, 3, true,
                                         false)),
-                        new GridMessage.Read(6, KEY, 1000, true, true),
+                        new GridMessage.Read(6, 770, KEY, 1000, true, true),
                         new GridMessage.Value(6, new Version(770, new byte[]{5, 6}, 1_700_000_000_000L), true),
-                        new GridMessage.Given(2, 770, 514, 771, 258, 1_700_000_000_000L),
+                        new GridMessage.Given(2, 770, 514, 771, 258, 1_700_000_000_000L, List.of(LAYOUT)),
                         new GridMessage.Over(2, List.of(OTHER), ENTRIES),
                         new GridMessage.Undecided(2, OTHER, ID, PAYLOAD, 770, 514, Map.of(1, true)),
                         new GridMessage.Decided(2, List.of(new CommitMessage.Outcome(ID, true, 770))),
@@ -73,7 +76,7 @@ class GridGoldenTest extends GoldenContract {
                         new GridMessage.Present(770),
                         new GridMessage.Scan(6, 3, 1, new byte[]{1, 2}, 1000, 1_700_000_000_000L),
                         new GridMessage.Keys(6, GridMessage.Part.LAST, List.of(new byte[]{1, 2, 3}, new byte[]{1, 2})),
-                        new GridMessage.Apply(77, "localhost:7801"), new GridMessage.Fetch(4, true),
+                        new GridMessage.Apply(77, "localhost:7801", Set.of(5, 6)), new GridMessage.Fetch(4, true),
                         new GridMessage.Copies(4, true, List.of(new GridMessage.Copy(KEY,
                                 new Version(770, new byte[]{5, 6}, 1_700_000_000_000L)))),
                         new GenuineMessage.Data(ID, GROUPS, PAYLOAD),
@@ -85,6 +88,10 @@ class GridGoldenTest extends GoldenContract {
                         new GenuineMessage.Installed(4, true),
                         new GenuineMessage.Passed(5), new GenuineMessage.Members(1, 258, MEMBERS),
                         new GridMessage.Leave(2, 258),
+                        new GridMessage.Founded(List.of(LAYOUT), MEMBERS), new GridMessage.Hand(770, true),
+                        new GridMessage.Handed(770, true, 258, 1_700_000_000_000L,
+                                List.of(new GridMessage.Copy(KEY, new Version(514, new byte[]{5}, Version.NEVER)))),
+                        new GridMessage.HasCopied(770, 258),
                         new GridMessage.Addresses(Map.of(0, "localhost:7801", 2, "localhost:7802")),
                         new GenuineMessage.Progress(770, 12, true)),
                 "grid payloads",
@@ -93,6 +100,7 @@ class GridGoldenTest extends GoldenContract {
                                 new CommitRequest.Write(new Key(0, new byte[0]), null, Version.NEVER)),
                         List.of(new CommitRequest.Check(KEY, 770)))),
                 "grid group payloads",
-                List.of(new GroupPayload.Commit(ID, new byte[]{9}), new GroupPayload.Floor(770)));
+                List.of(new GroupPayload.Commit(ID, new byte[]{9}), new GroupPayload.Floor(770),
+                        new GroupPayload.Move(770, 5, Set.of(5, 6), MEMBERS), new GroupPayload.Copied(770, 5)));
     }
 }

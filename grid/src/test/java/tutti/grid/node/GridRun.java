@@ -16,6 +16,7 @@ import tutti.grid.CommitProtocol;
 import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
+import tutti.grid.store.GroupLayout;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.view.Layout;
 import tutti.grid.view.View;
@@ -51,11 +52,27 @@ final class GridRun {
 
     /** What to run. */
     record Setting(CommitProtocol protocol, IsolationLevel level, int nodes, int degree, int keys, int crashes,
-            int crashing, boolean faults, int moves, long l1BytesMax) {}
+            int crashing, boolean faults, int moves, long l1BytesMax, int further, boolean dissolves) {
+        /** In which no further group is founded. */
+        Setting(CommitProtocol protocol, IsolationLevel level, int nodes, int degree, int keys, int crashes,
+                int crashing, boolean faults, int moves, long l1BytesMax) {
+            this(protocol, level, nodes, degree, keys, crashes, crashing, faults, moves, l1BytesMax, 0, false);
+        }
+
+        /** The nodes that found a further group. */
+        Set<Integer> furtherGroup() {
+            Set<Integer> numbers = new TreeSet<>();
+            for (int i = 0; i < further; i++) {
+                numbers.add(nodes + EXTRA + i);
+            }
+            return numbers;
+        }
+    }
 
     /** What came of it. */
     record Outcome(List<String> failures, int committed, int conflicts, int others, int expired,
-            long waitingReads, long layouts, int lost, int starts, int joined, int left, GridStatus.L1 l1,
+            long waitingReads, long layouts, int lost, int starts, int joined, int left, int dissolved,
+            GridStatus.L1 l1,
             String fingerprint) {}
 
     private final Setting setting;
@@ -73,6 +90,8 @@ final class GridRun {
     private final @Nullable Injector injector;
     private boolean healed = true;
     private int starts;
+    /** The group of which all members have left; -1 if none did. */
+    private int dissolved = -1;
 
     GridRun(long seed, Setting setting) {
         this(seed, setting, Relocation::new, L1::new);
@@ -95,7 +114,7 @@ final class GridRun {
             members.put(i, InetSocketAddress.createUnresolved("n" + i, PORT));
             names.add("n" + i);
         }
-        int hostCount = setting.nodes + (setting.moves > 0 ? EXTRA : 0);
+        int hostCount = setting.nodes + (setting.moves > 0 ? EXTRA : 0) + setting.further;
         for (int i = 0; i < hostCount; i++) {
             int number = i;
             Host host = new Host(kernel, threads, "n" + i, HostConfig.DEFAULT);
@@ -121,6 +140,9 @@ final class GridRun {
                 .withCrashes(setting.crashes)
                 .withHeartbeat(Duration.ofMillis(20), Duration.ofMillis(300))
                 .withTimeouts(Duration.ofMillis(200), Duration.ofSeconds(3), Duration.ofSeconds(5));
+        if (setting.furtherGroup().contains(number)) {
+            config = config.withFurtherGroup(setting.furtherGroup());
+        }
         try {
             GridNode node = new GridNode(config, new SimMachine(host, network), history, relocation, l1);
             nodes.put(number, node);
@@ -165,12 +187,14 @@ final class GridRun {
             }
         }
         if (setting.moves > 0 && isByGroups()) {
-            new GroupMoves(random, kernel, hosts, nodes, setting, this::crash).run();
+            GroupMoves moves = new GroupMoves(random, kernel, hosts, nodes, setting, this::crash);
+            moves.run();
+            dissolved = moves.dissolved();
         } else if (setting.moves > 0) {
             new Moves(random, kernel, hosts, nodes, setting, this::crash).run();
         }
         victims.forEach(nodes::remove);
-        rest(victims, (setting.moves > 0 ? 2 : 1) * REST_NANOS_MAX);
+        rest(victims, (setting.further > 0 ? 4 : setting.moves > 0 ? 2 : 1) * REST_NANOS_MAX);
         int joined = (int) nodes.keySet().stream().filter(node -> node >= setting.nodes).count();
         int left = (int) hosts.keySet().stream().filter(number -> number < setting.nodes && !victims.contains(number))
                 .filter(number -> nodes.values().stream()
@@ -197,7 +221,7 @@ final class GridRun {
                         .sum(),
                 nodes.values().stream().filter(GridNode::isMember)
                         .mapToLong(node -> node.status().layout().number()).max().orElse(0),
-                lost, starts, joined, left, l1(), kernel.fingerprint());
+                lost, starts, joined, left, dissolved, l1(), kernel.fingerprint());
     }
 
     /** Goes on until all is as it is to be in the end and has been so for a while, but not for ever. */
@@ -302,6 +326,19 @@ final class GridRun {
                 }
             }
             if (ended == null && isByGroups()) {
+                GroupLayout layout = ((GroupOwners) node.owners()).layout();
+                Set<Integer> owning = new TreeSet<>(
+                        new GroupOwners(founders(), setting.degree).groups().keySet());
+                if (setting.further > 0) {
+                    owning.add(setting.nodes + EXTRA);
+                }
+                owning.remove(dissolved);
+                if (layout.isMoving() || !layout.owning().equals(owning)) {
+                    wrong.add("node " + number + " has " + layout);
+                }
+                if (node.hasForeignKeys()) {
+                    wrong.add("node " + number + " has keys that it does not own");
+                }
                 groups(node).forEach((group, members) -> {
                     if (!members.equals(groups(nodes.firstEntry().getValue()).get(group))) {
                         wrong.add("node " + number + " knows " + groups(node) + ", and node " + nodes.firstKey() + " "
@@ -323,7 +360,7 @@ final class GridRun {
     private static Map<Integer, List<Integer>> groups(GridNode node) {
         GroupOwners owners = (GroupOwners) node.owners();
         Map<Integer, List<Integer>> groups = new TreeMap<>();
-        owners.groups().keySet()
+        owners.numbers()
                 .forEach(group -> groups.put(group, Arrays.stream(owners.of(group)).boxed().toList()));
         return groups;
     }

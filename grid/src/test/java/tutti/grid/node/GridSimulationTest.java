@@ -110,6 +110,55 @@ class GridSimulationTest {
         checkGroupMoves(true, 5 * SEEDS);
     }
 
+    @Test
+    void groupsAreFoundedAndDissolvedWhileMembersComeAndGo() {
+        checkGroups(false, Math.max(1, SEEDS / 3));
+    }
+
+    @Test
+    void groupsAreFoundedAndDissolvedOverABadNetwork() {
+        checkGroups(true, Math.max(1, SEEDS / 3));
+    }
+
+    @Tag("long")
+    @Test
+    void groupsAreFoundedAndDissolvedWithMoreSeeds() {
+        checkGroups(false, 5 * SEEDS);
+    }
+
+    @Tag("long")
+    @Test
+    void groupsAreFoundedAndDissolvedOverABadNetworkWithMoreSeeds() {
+        checkGroups(true, 5 * SEEDS);
+    }
+
+    static GridRun.Setting founding(long seed, IsolationLevel level, boolean faults) {
+        Random random = new Random(seed);
+        int nodes = List.of(3, 3, 5, 6).get(random.nextInt(4));
+        return new GridRun.Setting(CommitProtocol.GROUPS, level, nodes, 3,
+                random.nextBoolean() ? 2 + random.nextInt(20) : 100 + random.nextInt(300), 1, 0, faults,
+                3 + random.nextInt(8), 0,
+                3 + random.nextInt(2), seed % 3 > 0);
+    }
+
+    private static void checkGroups(boolean faults, int seeds) {
+        long committed = 0;
+        long dissolved = 0;
+        for (IsolationLevel level : IsolationLevel.values()) {
+            for (long seed = FIRST; seed < FIRST + seeds; seed++) {
+                GridRun.Setting setting = founding(seed, level, faults);
+                GridRun.Outcome outcome = new GridRun(seed, setting).run();
+                assertEquals(List.of(), outcome.failures(), "seed " + seed + ", " + setting);
+                committed += outcome.committed();
+                dissolved += outcome.dissolved() >= 0 ? 1 : 0;
+            }
+        }
+        String figures = committed + " committed while " + seeds * IsolationLevel.values().length
+                + " groups were founded and " + dissolved + " dissolved";
+        System.getLogger("grid").log(System.Logger.Level.INFO, figures);
+        assertTrue(committed > 400L * seeds && dissolved > seeds, figures);
+    }
+
     private static void checkGroupMoves(boolean faults, int seeds) {
         long committed = 0;
         long starts = 0;

@@ -28,7 +28,7 @@ import tutti.grid.store.Version;
 class ReplacementTest {
     private static final Key KEY = new Key(0, new byte[]{1});
     private static final Key OTHER_KEY = new Key(0, new byte[]{2});
-    private static final GridMessage.Apply APPLIES = new GridMessage.Apply(77, "here:2");
+    private static final GridMessage.Apply APPLIES = new GridMessage.Apply(77, "here:2", Set.of());
     private static final long PATIENCE_NANOS = 1000;
 
     private record Sent(int from, int to, Encoded message) {}
