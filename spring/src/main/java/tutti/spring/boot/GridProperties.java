@@ -22,6 +22,7 @@ import tutti.grid.IsolationLevel;
  * @param self number of this process's node; without it there is no grid
  * @param nodes HOST:PORT by number, this one among them
  * @param founders numbers of the nodes that have founded the grid; nothing if these are {@code nodes}
+ * @param furtherGroup numbers of the nodes that found, or join, a further group, this one among them; nothing for a member of a group of founders
  * @param caches by name, the same at all nodes
  * @param protocol by which transactions commit, the same at all nodes
  * @param isolation of transactions that ask for none
@@ -35,7 +36,7 @@ import tutti.grid.IsolationLevel;
  */
 @ConfigurationProperties("tutti.grid")
 public record GridProperties(@DefaultValue("tutti") String name, int self, Map<Integer, String> nodes,
-        @Nullable Set<Integer> founders, Map<String, CacheProperties> caches,
+        @Nullable Set<Integer> founders, @Nullable Set<Integer> furtherGroup, Map<String, CacheProperties> caches,
         @DefaultValue("tom_3") CommitProtocol protocol,
         @DefaultValue("serializable") IsolationLevel isolation, @DefaultValue("1") int crashes,
         @DefaultValue("50ms") Duration heartbeat, @DefaultValue("2s") Duration failureTimeout,
@@ -73,7 +74,8 @@ public record GridProperties(@DefaultValue("tutti") String name, int self, Map<I
                 .of(name, self, addresses, founders == null ? addresses.keySet() : founders, all, protocol)
                 .withCrashes(crashes)
                 .withHeartbeat(heartbeat, failureTimeout);
-        return usual.withTimeouts(usual.lockTimeout(), operationTimeout, transactionTimeout)
+        GridConfig grouped = furtherGroup == null ? usual : usual.withFurtherGroup(furtherGroup);
+        return grouped.withTimeouts(usual.lockTimeout(), operationTimeout, transactionTimeout)
                 .withUnsentBytesMax(unsentBytesMax == null ? usual.unsentBytesMax() : unsentBytesMax.toBytes())
                 .withStoredBytesMax(storedBytesMax == null ? usual.storedBytesMax() : storedBytesMax.toBytes());
     }
