@@ -143,8 +143,9 @@ $function$;
 -- not noticed, but where a client's own statement says EXPLAIN.)
 CREATE OR REPLACE FUNCTION tutti.made_unseen() RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 BEGIN
-    RETURN EXISTS (SELECT FROM pg_class c WHERE c.relkind = 'r' AND age(c.xmin) <= age(pg_current_xact_id()::xid))
-            AND EXISTS (SELECT FROM tutti.uncaptured);
+    RETURN EXISTS (SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            JOIN tutti.uncaptured u ON u.schema_name = n.nspname AND u.table_name = c.relname
+        WHERE c.relkind = 'r' AND age(c.xmin) <= age(pg_current_xact_id()::xid));
 END
 $function$;
 
