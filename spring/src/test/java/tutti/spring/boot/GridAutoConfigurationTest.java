@@ -84,7 +84,8 @@ class GridAutoConfigurationTest {
     void foundersMayBeOthersThanTheNodesThatAreKnownAndNodesOfAFurtherGroup() {
         GridProperties properties = new Binder(new MapConfigurationPropertySource(Map.of("tutti.grid.self", "7",
                 "tutti.grid.nodes.7", "here:1", "tutti.grid.nodes.5", "there:2", "tutti.grid.founders", "0,1,2",
-                "tutti.grid.further-group", "6,7,8", "tutti.grid.protocol", "groups", "tutti.grid.caches.prices.degree", "3")))
+                "tutti.grid.further-group", "6,7,8", "tutti.grid.protocol", "groups", "tutti.grid.caches.prices.degree",
+                "3")))
                 .bind("tutti.grid", GridProperties.class).get();
         assertEquals(Set.of(0, 1, 2), properties.config().founders());
         assertEquals(Set.of(5, 7), properties.config().nodes().keySet());
