@@ -259,13 +259,19 @@ def refusals():
         for sql in (
             "CREATE DATABASE other TEMPLATE postgres",
             "DO $$ BEGIN EXECUTE 'CREATE TABLE py_no (a int); CREATE TABLE py_nor (a int)'; END $$",
-            "ALTER TABLE py_owner ADD COLUMN number serial",
+            "ALTER TABLE py_owner ADD COLUMN number serial CHECK (number < 100000)",
         ):
             refused(db, sql, "0A000")
         db.execute("ALTER TABLE py_owner ADD COLUMN made timestamptz DEFAULT clock_timestamp()")
         made = db.execute("SELECT array_agg(made ORDER BY id) FROM py_owner").fetchone()
         everywhere("SELECT array_agg(made ORDER BY id) FROM py_owner", [made])
         db.execute("ALTER TABLE py_owner DROP COLUMN made")
+        db.execute("INSERT INTO py_keyless VALUES (2), (3)")
+        for table, key in (("py_owner", "serial"), ("py_keyless", "bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY")):
+            db.execute(f"ALTER TABLE {table} ADD COLUMN number {key}")
+            drawn = db.execute(f"SELECT string_agg(t::text, ' ' ORDER BY number) FROM {table} t").fetchone()
+            everywhere(f"SELECT string_agg(t::text, ' ' ORDER BY number) FROM {table} t", [drawn])
+        db.execute("ALTER TABLE py_owner DROP COLUMN number")
         db.execute("DO $$ BEGIN CREATE TABLE py_done (a int PRIMARY KEY); DROP TABLE py_done; END $$")
         db.execute("CREATE INDEX CONCURRENTLY py_ranked ON py_owner (rank)")
         db.execute("DROP INDEX CONCURRENTLY py_ranked")
