@@ -191,8 +191,8 @@ BEGIN
 END
 $function$;
 
--- Whether a function of a user's may have another value at another node, called from that many others.
-CREATE OR REPLACE FUNCTION tutti.function_varies(function oid, depth int) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+-- Whether a function of a user's may have another value at another node, called from these others. One that is called by itself has no more words than it has.
+CREATE OR REPLACE FUNCTION tutti.function_varies(function oid, callers oid[]) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 DECLARE
     f record;
 BEGIN
@@ -200,12 +200,12 @@ BEGIN
     IF f.pronamespace IN ('pg_catalog'::regnamespace, 'tutti'::regnamespace, 'information_schema'::regnamespace) OR f.lanname IN ('c', 'internal') THEN
         RETURN f.provolatile = 'v';
     END IF;
-    RETURN f.provolatile = 'v' OR depth > 8 OR f.lanname NOT IN ('sql', 'plpgsql')
-        OR tutti.varies_within(coalesce(pg_get_function_sqlbody(function), f.prosrc), depth + 1);
+    RETURN function <> ALL (callers) AND (f.provolatile = 'v' OR cardinality(callers) > 8 OR f.lanname NOT IN ('sql', 'plpgsql')
+        OR tutti.varies_within(coalesce(pg_get_function_sqlbody(function), f.prosrc), callers || function));
 END
 $function$;
 
-CREATE OR REPLACE FUNCTION tutti.varies_within(expression text, depth int) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+CREATE OR REPLACE FUNCTION tutti.varies_within(expression text, callers oid[]) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 DECLARE
     rest text := expression;
     token text;
@@ -228,10 +228,10 @@ BEGIN
         called := before = '.' OR rest ~ '^(?:\s|--[^\n\r]*[\n\r]|/\*.*?\*/)*\(';
         IF token !~ '^"' AND word ~ '^(?:current_(?:date|time|timestamp|user|role|catalog|schema)|local(?:time|timestamp)|(?:session_|system_)?user|tableoid|ctid|xmin|xmax)$'
                 OR word ~ '^reg(?:class|proc|procedure|oper|operator|type|role|namespace|collation|config|dictionary)$'
-                OR depth > 0 AND word IN ('from', 'execute', 'table')
+                OR cardinality(callers) > 0 AND word IN ('from', 'execute', 'table')
                 OR called AND word ~ '^(?:pg_(?!typeof$|catalog$)|inet_|txid_|to_reg|current_setting$|current_query$|version$)'
                 OR called AND EXISTS (SELECT FROM pg_proc p WHERE p.proname::text = left(word, 63)
-                    AND (p.prosrc IN ('now', 'statement_timestamp') OR tutti.function_varies(p.oid, depth))) THEN
+                    AND (p.prosrc IN ('now', 'statement_timestamp') OR tutti.function_varies(p.oid, callers))) THEN
             RETURN true;
         END IF;
         before := token;
@@ -242,7 +242,7 @@ $function$;
 
 -- Whether a cast of a user's may give another value at another node.
 CREATE OR REPLACE FUNCTION tutti.casts_vary() RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT EXISTS (SELECT FROM pg_cast c WHERE c.castfunc <> 0 AND tutti.function_varies(c.castfunc, 0))
+    SELECT EXISTS (SELECT FROM pg_cast c WHERE c.castfunc <> 0 AND tutti.function_varies(c.castfunc, '{}'))
 $function$;
 
 -- Whether an expression may have another value at another node, by its words: nothing of it is parsed with the rights of this function, since the server
@@ -250,8 +250,8 @@ $function$;
 -- name, and a cast that is a user's as each cast. Functions of a user's that are not in C are looked into, whatever they say of themselves: they vary by the same words, and by reading
 -- tables, which nobody certifies.
 CREATE OR REPLACE FUNCTION tutti.varies(expression text) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT tutti.varies_within(expression, 0) OR tutti.casts_vary()
-        OR EXISTS (SELECT FROM pg_operator o WHERE strpos(expression, o.oprname) > 0 AND tutti.function_varies(o.oprcode, 0))
+    SELECT tutti.varies_within(expression, '{}') OR tutti.casts_vary()
+        OR EXISTS (SELECT FROM pg_operator o WHERE strpos(expression, o.oprname) > 0 AND tutti.function_varies(o.oprcode, '{}'))
 $function$;
 
 -- ALTER COLUMN ... TYPE ... USING computes a table's rows anew at each node (docs/decisions/0155). A temporary table is this one's only.
@@ -279,13 +279,14 @@ BEGIN
 END
 $function$;
 
--- The bounds of a partition are computed when it is made, at each node.
+-- The bounds of a partition are computed when it is made, at each node. Of strings, which no cast of a user's reads, nothing is called.
 CREATE OR REPLACE FUNCTION tutti.check_bounds(tag text, statement text) RETURNS void LANGUAGE plpgsql <fixed settings>
     AS $function$
 DECLARE
     bounds CONSTANT text := substring(statement FROM '(?i)\mfor\s+values\M(.*)$');
 BEGIN
-    IF bounds IS NOT NULL AND tutti.varies(bounds) THEN
+    IF bounds IS NOT NULL AND (tutti.names_moment(bounds) OR bounds !~* concat('^(?:[\s,();]|''(?:[^''\\]|'''')*''|\m(?:from|to|in|minvalue|maxvalue|null)\M',
+            '|\mwith\s*\(\s*modulus\s+\d+\s*,\s*remainder\s+\d+\s*\))*$') AND tutti.varies(bounds)) THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
             MESSAGE = format('%s with bounds of a partition that may have other values at other nodes cannot be replicated', tag),
             HINT = 'Write the bounds as literals.';

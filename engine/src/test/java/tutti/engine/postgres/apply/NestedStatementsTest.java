@@ -119,6 +119,14 @@ class NestedStatementsTest {
                     + " CREATE CAST (int AS pair) WITH FUNCTION made(int) AS ASSIGNMENT; END $$");
             assertEquals("0A000", assertThrows(SQLException.class,
                     () -> pair.session.execute("DO $$ BEGIN ALTER TABLE t ALTER v TYPE pair; END $$")).getSQLState());
+            pair.session.connection().rollback();
+            // nothing is called where there are strings only, and a function whose words name itself has no more words
+            commit(pair, "DO $$ BEGIN CREATE TABLE p3 PARTITION OF whole FOR VALUES IN ('c', NULL);"
+                    + " CREATE TABLE hashed (id int) PARTITION BY HASH (id);"
+                    + " CREATE TABLE h0 PARTITION OF hashed FOR VALUES WITH (MODULUS 1, REMAINDER 0); DROP CAST (int AS pair);"
+                    + " CREATE FUNCTION a(p pair) RETURNS int IMMUTABLE LANGUAGE sql AS $f$ SELECT p.a $f$;"
+                    + " CREATE CAST (pair AS int) WITH FUNCTION a(pair) AS ASSIGNMENT;"
+                    + " ALTER TABLE t ALTER v TYPE bigint; END $$");
         }
     }
 
