@@ -33,10 +33,7 @@ abstract class RandomMoves {
 
     final void start(int node) {
         Host host = hosts.get(node);
-        if (host.state() == Host.State.UP) {
-            // It has left, or given up.
-            host.crash();
-        }
+        host.crash(); // if it has left, or given up, or stands still
         host.boot();
         // Every other clock is far behind what the others have dropped by.
         host.setWallClock(node % 2 == 0 ? 0 : -LATE_NANOS);
