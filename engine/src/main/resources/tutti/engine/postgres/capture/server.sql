@@ -82,7 +82,7 @@ CREATE OR REPLACE VIEW tutti.text_callers AS
             SELECT 'pg_rewrite'::regclass::oid, w.oid, w.ev_action::text FROM pg_rewrite w JOIN pg_class c ON c.oid = w.ev_class
                 WHERE c.relnamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace, 'tutti'::regnamespace)
             UNION ALL SELECT 'pg_policy'::regclass, oid, concat(polqual, polwithcheck) FROM pg_policy
-            UNION ALL SELECT 'pg_constraint'::regclass, oid, conbin::text FROM pg_constraint WHERE contypid <> 0 AND conbin IS NOT NULL),
+            UNION ALL SELECT 'pg_constraint'::regclass, oid, conbin::text FROM pg_constraint WHERE conbin IS NOT NULL),
         pattern AS (SELECT concat(':(?:op)?funcid (?:', string_agg(oid::text, '|'), ')\M') AS of_calls FROM callee HAVING count(*) > 0)
     SELECT t.classid, t.objid FROM pattern CROSS JOIN tree t WHERE t.text ~ of_calls
     UNION ALL SELECT 'pg_operator'::regclass, o.oid FROM pg_operator o JOIN callee ON callee.oid IN (o.oprcode, o.oprrest, o.oprjoin) WHERE o.oid >= 16384

@@ -62,6 +62,17 @@ class ChangingChecksTest {
         }
     }
 
+    /** Nothing depends on the server's own function, and the function that its text names may be made later. */
+    @Test
+    void aTextThatTheServersOwnFunctionExecutesIsLookedAt() throws Exception {
+        try (Pair pair = new Pair("CREATE TABLE noted (id uuid)", "CREATE TABLE checked (id int PRIMARY KEY,"
+                + " CHECK (query_to_xml('SELECT public.f()', true, true, '') IS NOT NULL))")) {
+            pair.session.execute("DO $do$ BEGIN CREATE FUNCTION f() RETURNS int LANGUAGE plpgsql AS $$ BEGIN " + RANDOM
+                    + "; RETURN 1; END $$; END $do$");
+            assertRefused(pair, row(1, BY_F));
+        }
+    }
+
     @Test
     void whoHasNoSuchFunctionAnyMoreIsNotAsked() throws Exception {
         try (Pair pair = new Pair(schema(RANDOM, BY_F, "%"))) {
