@@ -71,14 +71,13 @@ CREATE OR REPLACE FUNCTION tutti.tells_computed(relation oid, attribute smallint
         AND pg_table_size(relation) <= tutti.limit_bytes()
 $function$;
 
-CREATE OR REPLACE FUNCTION tutti.refuse_to_compute(relation regclass, attribute smallint, ordered boolean) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+CREATE OR REPLACE FUNCTION tutti.refuse_to_compute(relation regclass, attribute smallint) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 BEGIN
     RAISE EXCEPTION USING ERRCODE = '0A000',
         MESSAGE = format('column %I of %s, which has rows or is kept on some nodes only, cannot be computed by this expression', (SELECT attname
             FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
         DETAIL = 'Every replica would compute the rows that are there for itself, and a function, an operator, a type or object ids in the expression are not the server''s own.',
-        HINT = CASE WHEN ordered THEN 'Send it in a transaction block: the rows are then told to other nodes.'
-            ELSE 'Add a plain column, fill it with UPDATE, and compute it in a trigger: the table has no other key by which its rows could be told, an index or statistics '
-                'on an expression, or more rows than a transaction may change.' END;
+        HINT = 'Add a plain column, fill it with UPDATE, and compute it in a trigger: every node executes the statement, or the table has no other key by which its rows '
+            'could be told, an index or statistics on an expression, or more rows than a transaction may change.';
 END
 $function$;

@@ -51,7 +51,7 @@ CREATE OR REPLACE FUNCTION tutti.with_relatives(tables oid[]) RETURNS oid[] LANG
         SELECT unnest(tables) AS id
         UNION SELECT i.inhrelid FROM family f JOIN pg_inherits i ON i.inhparent = f.id
     )
-    SELECT coalesce(array_agg(DISTINCT r.id), '{}') FROM (
+    SELECT coalesce(array_agg(DISTINCT r.id) FILTER (WHERE r.id IS NOT NULL), '{}') FROM (
         SELECT id FROM family
         UNION ALL SELECT c.confrelid FROM family f JOIN pg_constraint c ON c.conrelid = f.id AND c.contype = 'f'
         UNION ALL SELECT c.conrelid FROM family f JOIN pg_constraint c ON c.confrelid = f.id AND c.contype = 'f') r

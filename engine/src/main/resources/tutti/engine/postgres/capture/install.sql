@@ -64,7 +64,8 @@ $block$;
 DROP SEQUENCE IF EXISTS tutti.events;
 DROP VIEW IF EXISTS tutti.placed_elsewhere;
 DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
-DROP FUNCTION IF EXISTS tutti.runs_users_code(oid), tutti.check_function(oid), tutti.apply_functions(oid), tutti.adopt_application(oid), tutti.adopt_check(oid);
+DROP FUNCTION IF EXISTS tutti.runs_users_code(oid), tutti.check_function(oid), tutti.apply_functions(oid), tutti.adopt_application(oid), tutti.adopt_check(oid),
+    tutti.note_refilled(oid);
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
     tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints(), tutti.check_filled(regclass, smallint);
 
@@ -1296,15 +1297,14 @@ BEGIN
         END IF;
     END IF;
     IF occupied AND computed AND (ordered OR NOT tutti.tells_computed(relation, attribute)) THEN
-        PERFORM tutti.refuse_to_compute(relation, attribute, ordered);
+        PERFORM tutti.refuse_to_compute(relation, attribute);
     ELSIF occupied AND NOT computed AND (ordered OR NOT tutti.tells_filled(relation, attribute)) THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
             MESSAGE = format('column %I cannot be added to %s, which has rows or is kept on some nodes only, with this default', (SELECT attname
                 FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
             DETAIL = 'Every replica would fill its rows with values of its own: the default is a sequence, a time or '
                 'another function whose result varies.',
-            HINT = concat(CASE WHEN ordered AND tutti.draws(relation, attribute) THEN 'Send it in a transaction block; the rows are then told to other nodes. Or add'
-                ELSE 'Add' END, ' the column without a default, fill it with UPDATE, and set the default afterwards.');
+            HINT = 'Add the column without a default, fill it with UPDATE, and set the default afterwards.';
     END IF;
     RETURN occupied;
 END
@@ -2119,7 +2119,9 @@ BEGIN
                 AND (g.tgname NOT LIKE 'tutti\_%' OR o.conname <> g.tgname)) THEN
         RAISE EXCEPTION USING ERRCODE = '42939', MESSAGE = 'the node''s own triggers, and their functions, cannot be used under another name';
     END IF;
-    with_code := tutti.tables_with_users_code();
+    IF EXISTS (SELECT FROM tutti.user_tables u WHERE changed IS NULL OR u.table_oid = ANY (changed)) THEN
+        with_code := tutti.tables_with_users_code();
+    END IF;
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
                     WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check') AS triggers,

@@ -242,7 +242,7 @@ $function$;
 
 -- Whether a cast of a user's may give another value at another node.
 CREATE OR REPLACE FUNCTION tutti.casts_vary() RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT EXISTS (SELECT FROM pg_cast c WHERE c.castfunc <> 0 AND tutti.function_varies(c.castfunc, '{}'))
+    SELECT EXISTS (SELECT FROM pg_cast c WHERE c.oid >= 16384 AND c.castfunc <> 0 AND tutti.function_varies(c.castfunc, '{}'))
 $function$;
 
 -- Whether an expression may have another value at another node, by its words: nothing of it is parsed with the rights of this function, since the server
@@ -251,7 +251,7 @@ $function$;
 -- tables, which nobody certifies.
 CREATE OR REPLACE FUNCTION tutti.varies(expression text) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
     SELECT tutti.varies_within(expression, '{}') OR tutti.casts_vary()
-        OR EXISTS (SELECT FROM pg_operator o WHERE strpos(expression, o.oprname) > 0 AND tutti.function_varies(o.oprcode, '{}'))
+        OR EXISTS (SELECT FROM pg_operator o WHERE o.oid >= 16384 AND strpos(expression, o.oprname) > 0 AND tutti.function_varies(o.oprcode, '{}'))
 $function$;
 
 -- ALTER COLUMN ... TYPE ... USING computes a table's rows anew at each node (docs/decisions/0155). A temporary table is this one's only.
