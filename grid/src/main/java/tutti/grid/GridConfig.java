@@ -12,6 +12,7 @@ import java.util.TreeSet;
 import java.util.stream.Stream;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.Key;
+import tutti.grid.store.Sorted;
 
 /**
  * What a node of a grid must know. All nodes must be given the same, but for {@code self}, {@code nodes} of those that join, times and limits. Immutable.
@@ -105,9 +106,9 @@ public record GridConfig(String name, int self, Map<Integer, InetSocketAddress> 
 
     /** Checks what can be checked. */
     public GridConfig {
-        nodes = Map.copyOf(new TreeMap<>(nodes));
-        founders = Collections.unmodifiableSet(new TreeSet<>(founders));
-        furtherGroup = Set.copyOf(furtherGroup);
+        nodes = Sorted.copy(nodes);
+        founders = Sorted.copy(founders);
+        furtherGroup = Sorted.copy(furtherGroup);
         caches = List.copyOf(caches);
         if (!nodes.containsKey(self)) {
             throw new IllegalArgumentException("node " + self + " is none of " + new TreeMap<>(nodes).keySet());

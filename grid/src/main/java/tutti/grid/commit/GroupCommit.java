@@ -23,6 +23,7 @@ import tutti.grid.store.GroupLayout;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.GroupRings;
 import tutti.grid.store.Key;
+import tutti.grid.store.Sorted;
 import tutti.grid.store.Store;
 
 /**
@@ -329,7 +330,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
             Map<Integer, Boolean> votes) {
         /** Keeps a copy. */
         public Undecided {
-            votes = Map.copyOf(votes);
+            votes = Sorted.copy(votes);
         }
     }
 

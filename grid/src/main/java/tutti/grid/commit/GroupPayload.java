@@ -13,6 +13,7 @@ import tutti.core.txn.TransactionId;
 import tutti.grid.genuine.Configuration;
 import tutti.grid.genuine.Groups;
 import tutti.grid.multicast.MulticastMessages;
+import tutti.grid.store.Sorted;
 
 /** What is ordered among groups of owners by {@link GroupCommit}. */
 public sealed interface GroupPayload extends Encoded {
@@ -67,7 +68,7 @@ public sealed interface GroupPayload extends Encoded {
                         Field.of("first", Configuration.SCHEMA, Move::first), Move::new);
 
         public Move {
-            nodes = Set.copyOf(nodes);
+            nodes = Sorted.copy(nodes);
         }
     }
 

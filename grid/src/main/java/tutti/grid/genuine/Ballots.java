@@ -43,7 +43,8 @@ import tutti.grid.multicast.LamportClock;
  * It installs the ballot first, and the others when it has said so: whoever has joined a ballot with a member more can count on it, even if the leader, who alone kept what the new member lacked, crashes at once. If it does not say so, somebody leads in a higher ballot, without it.
  *
  * <p>
- * <b>A life that is taken out</b> may go on for a while as one that is slow; it hears of it when the ballot without it is stable.
+ * <b>A life that is taken out</b> may go on for a while as one that is slow; it hears of it when the ballot without it is stable. The ballot is made only when more than half of those that are left have promised to take part in it: if one of them has crashed, and nobody knows yet, they may be too
+ * few, and whoever had joined that ballot could not go back. So somebody leads in a higher one, with the members as they were.
  */
 final class Ballots {
     /** What it asks of the multicast that it is a part of. */
@@ -371,14 +372,11 @@ final class Ballots {
         Collection<GenuineMessage.Promise> promises = asking.promises.values();
         GenuineMessage.Promise parent = multicast.parent(promises);
         askAlso(parent.configuration().nodes());
-        long count = parent.configuration().members().stream().filter(member -> {
-            GenuineMessage.Promise its = asking.promises.get(member.node());
-            return its != null && its.since() == member.since();
-        }).count();
         Configuration change = asking.change;
         Configuration next = change != null && parent.joined() == asking.led ? change : parent.configuration();
         Configuration.Member own = next.of(self);
-        if (count < parent.configuration().quorum() || own == null || own.since() != since) {
+        if (!haveEnoughPromised(parent.configuration()) || !haveEnoughPromised(next) || own == null
+                || own.since() != since) {
             return;
         }
         asking.isMade = true;
@@ -397,6 +395,14 @@ final class Ballots {
             }
         }
         sendInstall(others, whole, chosen);
+    }
+
+    /** More than half of the members; who is taken in need not, since nobody else installs the ballot before it has. */
+    private boolean haveEnoughPromised(Configuration of) {
+        return of.members().stream().filter(member -> {
+            GenuineMessage.Promise its = asking.promises.get(member.node());
+            return member.since() == asking.ballot || (its != null && its.since() == member.since());
+        }).count() >= of.quorum();
     }
 
     private void sendInstall(List<Integer> to, GenuineMessage.Install whole, Collection<GenuineMessage.Entry> entries) {

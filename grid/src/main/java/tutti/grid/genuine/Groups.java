@@ -8,6 +8,7 @@ import java.util.TreeMap;
 import tutti.core.schema.Type;
 import tutti.core.schema.Types;
 import tutti.grid.multicast.LamportClock;
+import tutti.grid.store.Sorted;
 
 /**
  * Which nodes form which group at first, and which group any other node would join. A node belongs to one group at most, for ever, whether it is a member or not: so nobody counts
@@ -26,7 +27,7 @@ public record Groups(Map<Integer, List<Integer>> members, Map<Integer, Integer> 
         Map<Integer, Integer> groups = new HashMap<>();
         members = new TreeMap<>(members);
         members.replaceAll((_, nodes) -> List.copyOf(nodes));
-        others = Map.copyOf(others);
+        others = Sorted.copy(others);
         members.forEach((group, nodes) -> {
             if (group < 0 || group >= GROUPS_MAX || nodes.isEmpty()) {
                 throw new IllegalArgumentException(

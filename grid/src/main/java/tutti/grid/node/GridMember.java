@@ -25,6 +25,7 @@ import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
 import tutti.grid.store.Layouts;
 import tutti.grid.store.Owners;
+import tutti.grid.store.Sorted;
 import tutti.grid.store.Store;
 import tutti.grid.store.Version;
 import tutti.grid.view.View;
@@ -279,7 +280,7 @@ final class GridMember implements Reads.World {
 
     /** Figures. */
     GridStatus status() {
-        return new GridStatus(view().number(), there(), Set.copyOf(membership.joining()),
+        return new GridStatus(view().number(), there(), Sorted.copy(membership.joining()),
                 membership.entered().layout(), membership.isLost(),
                 store.size(), store.bytes(), store.expired(), heartbeats.isFull(config.self()),
                 links.unsentBytes(there()), commits.size(), commitAnswers.size(), counts.committed, counts.conflicts,

@@ -21,6 +21,7 @@ import tutti.grid.multicast.MulticastMessage;
 import tutti.grid.multicast.MulticastMessages;
 import tutti.grid.store.GroupLayout;
 import tutti.grid.store.Key;
+import tutti.grid.store.Sorted;
 import tutti.grid.store.Version;
 import tutti.grid.view.ViewMessage;
 
@@ -229,7 +230,7 @@ sealed interface GridMessage extends Encoded {
                         Undecided::new);
 
         public Undecided {
-            votes = Map.copyOf(votes);
+            votes = Sorted.copy(votes);
         }
     }
 
@@ -248,7 +249,7 @@ sealed interface GridMessage extends Encoded {
                         Addresses::new);
 
         public Addresses {
-            nodes = Map.copyOf(nodes);
+            nodes = Sorted.copy(nodes);
         }
     }
 
@@ -278,7 +279,7 @@ sealed interface GridMessage extends Encoded {
                 Field.of("nodes", Types.set(Types.integer(0, 255), 256), Apply::nodes), Apply::new);
 
         public Apply {
-            nodes = Set.copyOf(nodes);
+            nodes = Sorted.copy(nodes);
         }
     }
 

@@ -33,10 +33,10 @@ public record GroupLayout(long number, Set<Integer> owning, Set<Integer> next, S
 
     /** Keeps copies. */
     public GroupLayout {
-        owning = Set.copyOf(owning);
-        next = Set.copyOf(next);
-        copied = Set.copyOf(copied);
-        further = Map.copyOf(further);
+        owning = Sorted.copy(owning);
+        next = Sorted.copy(next);
+        copied = Sorted.copy(copied);
+        further = Sorted.copy(further);
     }
 
     /** In which nothing is moved. */
@@ -88,7 +88,7 @@ public record GroupLayout(long number, Set<Integer> owning, Set<Integer> next, S
         Set<Integer> more = new TreeSet<>(owning);
         more.add(group);
         Map<Integer, Set<Integer>> all = new TreeMap<>(further);
-        all.put(group, Set.copyOf(nodes));
+        all.put(group, Sorted.copy(nodes));
         return new GroupLayout(stamp, owning, more, Set.of(), all);
     }
 

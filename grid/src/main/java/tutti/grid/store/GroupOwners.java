@@ -49,7 +49,7 @@ public final class GroupOwners implements Owners {
             // Nodes with numbers that follow each other are in one group, as far as it goes.
             groups.computeIfAbsent(next++ * count / nodes.size(), _ -> new ArrayList<>()).add(node);
         }
-        this.own = Set.copyOf(own);
+        this.own = Sorted.copy(own);
         groups.forEach(this::members);
         rings = new GroupRings(GroupLayout.first(groups.keySet()), null);
         history.put(0L, rings);

@@ -8,6 +8,7 @@ import java.util.function.BiConsumer;
 import java.util.function.Consumer;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
+import tutti.grid.store.Sorted;
 
 /**
  * One node's side of the agreement on views: which nodes go on when some are suspected to have crashed, which join, and where keys lie. A
@@ -72,7 +73,7 @@ public final class ViewAgreement {
 
     /** Members that are believed to have crashed. */
     public Set<Integer> suspects() {
-        return Set.copyOf(suspects);
+        return Sorted.copy(suspects);
     }
 
     /** A member is believed to have crashed, or not any more. */

@@ -555,6 +555,29 @@ class GroupMulticastTest {
                 wire.worlds.stream().limit(6).map(world -> world.delivered.size()).toList());
     }
 
+    /** Of three members one has crashed, and another is to go before anybody knows: it is needed. */
+    @Test
+    void aMemberStaysWithoutWhichTooFewWouldLive() {
+        Wire wire = new Wire(new Groups(Map.of(0, List.of(0, 1, 2))), THE_CLASS);
+        GroupMulticast leader = wire.nodes.get(0);
+        assertTrue(leader.takeOut(1));
+        carryBetween(wire, 0, 1);
+        leader.lead();
+        carryBetween(wire, 0, 1);
+        leader.send(new TransactionId(0, 1), Set.of(0), new byte[0]);
+        carryBetween(wire, 0, 1);
+        assertEquals(List.of(0, 1, 2), leader.configuration().nodes());
+        assertEquals(List.of(List.of("0:0.1"), List.of("0:0.1")),
+                List.of(wire.worlds.get(0).delivered, wire.worlds.get(1).delivered));
+    }
+
+    private static void carryBetween(Wire wire, int one, int other) {
+        for (int i = 0; i < 6; i++) {
+            wire.carry(one, other);
+            wire.carry(other, one);
+        }
+    }
+
     @Test
     void saysWhatCannotBe() {
         GroupMulticast outside = new GroupMulticast(7, PAIR_OF_THREES, new Recorder());

@@ -129,11 +129,10 @@ final class GroupRun {
             return !isAway() && multicast.isLeading();
         }
 
-        /** As the leader: whether its group could go on without a member. */
+        /** As the leader: whether it may ask for that. Too few may be left to go on, since some have crashed; then the member must stay. */
         boolean mayTakeOut(int member) {
             Configuration of = multicast.configuration();
-            return leads() && member != number && of.has(member) && of.members().size() > 1
-                    && isEnough(of.without(member), -1);
+            return leads() && member != number && of.has(member) && of.members().size() > 1;
         }
 
         void takeOut(int member) {

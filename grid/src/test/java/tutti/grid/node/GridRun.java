@@ -132,7 +132,12 @@ final class GridRun {
 
     private void boot(int number, Host host, Map<Integer, InetSocketAddress> founders) {
         Map<Integer, InetSocketAddress> members = new TreeMap<>(founders);
-        members.putIfAbsent(number, InetSocketAddress.createUnresolved("n" + number, PORT));
+        Set<Integer> others = new TreeSet<>(Set.of(number));
+        if (setting.furtherGroup().contains(number)) {
+            // It may come when the founders have all left.
+            others.addAll(setting.furtherGroup());
+        }
+        others.forEach(other -> members.putIfAbsent(other, InetSocketAddress.createUnresolved("n" + other, PORT)));
         GridConfig config = GridConfig
                 .of("test", number, members, founders.keySet(),
                         List.of(GridConfig.CacheConfig.of("cache", setting.degree).withL1BytesMax(setting.l1BytesMax)),

@@ -69,7 +69,7 @@ class RealFaultsTest {
                 if (byGroups) {
                     happensToGroups(grid, fault, dice);
                 } else {
-                    happens(grid, fault, dice);
+                    happens(grid, fault, dice, protocol == CommitProtocol.TWO_PHASE ? 1 : 2);
                 }
                 grid.awaitWhole();
                 grid.awaitTransactions(TRANSACTIONS);
@@ -102,7 +102,8 @@ class RealFaultsTest {
         return all.get(dice.nextInt(all.size()));
     }
 
-    private static void happens(RealGrid grid, Fault fault, RandomStream dice) {
+    /** @param most so many may be left out at a time */
+    private static void happens(RealGrid grid, Fault fault, RandomStream dice, int most) {
         int victim = one(grid, dice);
         Set<Integer> cutOff = new TreeSet<>(Set.of(victim));
         switch (fault) {
@@ -131,7 +132,10 @@ class RealFaultsTest {
                 grid.heal();
             }
             case PARTITION -> {
-                cutOff.add(one(grid, dice));
+                int other = one(grid, dice);
+                if (most > 1) {
+                    cutOff.add(other);
+                }
                 grid.cut(cutOff, true);
                 grid.awaitExcluded(cutOff);
                 grid.heal();
