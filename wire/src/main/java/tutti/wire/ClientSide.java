@@ -123,6 +123,7 @@ final class ClientSide implements FrameSink {
         if (refusal != null) {
             return refuse(type, refusal);
         }
+        session.loads().heard();
         session.repetition().said(type, buffer, start, bodyLength);
         session.times().said(type, buffer, start, bodyLength);
         return !session.repetition().waits(type) && take(type, buffer, start, bodyLength);

@@ -72,6 +72,19 @@ final class DeferredMessages {
         return false;
     }
 
+    /** Keeps a simple query that is a transaction by itself, and loads a table, until schema changes before it are made. Returns false. */
+    boolean awaitLoad(ByteBuf buffer, int start, int bodyLength) {
+        byte[] message = Messages.copy(buffer, start, bodyLength);
+        cycle.await();
+        session.loads().awaitLoad(() -> {
+            // it sees them
+            session.transaction().cycleBegins();
+            cycle.proceed();
+            again(Frontend.QUERY, message);
+        });
+        return false;
+    }
+
     /** Likewise, the whole message. */
     void awaitQuery(StatementKind kind, byte[] message) {
         Capture.Classified classified = rules.classes(Messages.queryText(Unpooled.wrappedBuffer(message),

@@ -475,6 +475,7 @@ final class ExtendedMessages {
         transaction.work().mayChange(TransactionActivity.Change.ROWS);
         if (kind == StatementKind.COPY_IN) {
             cycle.copyAsked();
+            session.loads().begins();
         }
         if (!inTransaction) {
             session.beginImplicit(false);

@@ -90,10 +90,12 @@ final class OrderedStatements {
 
     /** @param notice what the client hears before; null if nothing */
     private void order(byte[] statement, @Nullable ErrorFields notice, UnaryOperator<byte[]> response, boolean simple) {
-        transaction.becomes(SessionState.BARRIER);
-        client.notice(notice);
-        session.node().barrier(statement, capture.barrierKeys(), transaction.takeName(),
-                whenExecuted(response, simple));
+        session.loads().awaitChange(() -> {
+            transaction.becomes(SessionState.BARRIER);
+            client.notice(notice);
+            session.node().barrier(statement, capture.barrierKeys(), transaction.takeName(),
+                    whenExecuted(response, simple));
+        }, () -> over(Errors.CANCELLED, simple));
     }
 
     /** Has an index built beside the order before its statement is ordered, unless that would do nothing, or be refused. */
@@ -433,6 +435,7 @@ final class OrderedStatements {
         if (transaction.is(SessionState.BARRIER)) {
             transaction.becomes(SessionState.IDLE);
         }
+        session.loads().changed();
         transaction.report();
         if (cause != null) {
             session.error(cause);

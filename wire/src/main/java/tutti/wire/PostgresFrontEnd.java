@@ -147,6 +147,7 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
                 this::services);
         this.services = new SessionServices(transactions, capture, new OwnMessages(capture),
                 settings.heldLimit(), settings.repetitions(), new RetryQueue(),
+                new LoadsAndChanges(System::nanoTime),
                 KeptBytes.Shared.ofStatements(), KeptBytes.Shared.ofMessages(settings.messageLimit()),
                 new MemoryRoom(settings.changesLimit()), registry,
                 new SequenceSupply(transactions, capture, registry, loops.next()), databases);
@@ -204,7 +205,8 @@ public final class PostgresFrontEnd implements FrontEnd, Handshake.Host {
         Transactions tagging = new DatabaseTransactions(services.transactions(), other.id());
         Capture capture = other.capture();
         return new SessionServices(tagging, capture, new OwnMessages(capture), services.heldLimit(),
-                services.repetitions(), new RetryQueue(), services.kept(), services.messages(), services.changes(),
+                services.repetitions(), new RetryQueue(), new LoadsAndChanges(System::nanoTime), services.kept(),
+                services.messages(), services.changes(),
                 other.registry(), new SequenceSupply(tagging, capture, other.registry(), loops.next()), databases);
     }
 

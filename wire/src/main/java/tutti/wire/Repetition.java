@@ -10,6 +10,7 @@ import org.slf4j.LoggerFactory;
 import tutti.core.spi.Completion;
 import tutti.core.spi.EngineFailure;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
 import tutti.node.Transactions;
@@ -51,6 +52,7 @@ final class Repetition {
             "could not serialize access: this node had to get more values of a sequence, and the transaction would have seen others");
     private static final int SHARES_LOG_MAX = 12;
     private static final Pattern NO_BOUND = Pattern.compile(" \\(-?922337203685477580[78]\\)");
+    private static final Pattern LOADS = Pattern.compile("\\s*(?:truncate|copy)\\b", Pattern.CASE_INSENSITIVE);
     private static final Logger LOG = LoggerFactory.getLogger(Repetition.class);
     private static final int FIRST_PATIENCE_MILLIS = 50;
     private static final int PATIENCE_MILLIS = 1000;
@@ -97,6 +99,8 @@ final class Repetition {
     private Transactions.@Nullable Booking booking;
     /** What has to be booked before it is run again; 0 if nothing has. */
     private long toBook;
+    /** It loads a table: it is run again when schema changes before it are made. */
+    private boolean toLoad;
     private boolean speaking;
     private int next;
     private boolean differs;
@@ -153,8 +157,10 @@ final class Repetition {
         running = false;
         awaited = 0;
         toBook = 0;
+        toLoad = false;
         heard.forgive();
         differs = false;
+        session.loads().loaded();
         leave();
     }
 
@@ -230,8 +236,15 @@ final class Repetition {
     boolean waits(byte type) {
         OpenTransaction current = session.transaction().orNull();
         LostRows rows = lostRows;
-        if (current == null || rows == null || (type != Frontend.BIND && type != Frontend.QUERY)
-                || !session.node().wantsAny() || !mayBook(current)) {
+        if (current == null || rows == null || (type != Frontend.BIND && type != Frontend.QUERY)) {
+            return false;
+        }
+        if (type == Frontend.QUERY && session.loads().mustWait() && loads(current) && mayBook(current)
+                && said.undone()) {
+            beginAnew(type, current, 0);
+            return true;
+        }
+        if (!session.node().wantsAny() || !mayBook(current)) {
             return false;
         }
         SaidMessages.Executed statement = said.executedNext();
@@ -243,13 +256,28 @@ final class Repetition {
         if (!session.node().isWanted(key)) {
             return false;
         }
+        beginAnew(type, current, key);
+        return true;
+    }
+
+    /** @param key what it books before; 0 if it waits for schema changes instead */
+    private void beginAnew(byte type, OpenTransaction current, long key) {
         cause = RollbackSequence.answerLost();
         note(current);
         toBook = key;
+        toLoad = key == 0;
         client = ClientSide.endsCycle(type) ? Client.WAITING : Client.SPEAKING;
         current.retryFor(cause);
         session.rollback().inPeace(current);
-        return true;
+    }
+
+    /** Whether the query that has come loads a table, or empties it for that, and the transaction has looked at nothing before. */
+    private boolean loads(OpenTransaction current) {
+        SaidMessages.Executed next = said.executedNext();
+        return !session.transaction().work().mayHaveChanged() && !session.transaction().work().hasLooked()
+                && current.extent() == OpenTransaction.Extent.BLOCK && next.query()
+                && LOADS.matcher(new String(next.message(), Messages.HEADER, next.message().length - Messages.HEADER,
+                        StandardCharsets.ISO_8859_1)).lookingAt();
     }
 
     /** Whether it could begin anew: it is a block that may write, has booked nothing so far, and nothing has befallen it. */
@@ -347,7 +375,7 @@ final class Repetition {
 
     /** Notes what the client does now, unless the transaction is being repeated, so that this is known. */
     private void note(OpenTransaction current) {
-        if (running || toBook != 0) {
+        if (running || toBook != 0 || toLoad) {
             return;
         }
         if (proven()) {
@@ -382,6 +410,11 @@ final class Repetition {
             book();
             return;
         }
+        if (toLoad) {
+            toLoad = false;
+            session.loads().awaitLoad(awaited());
+            return;
+        }
         times++;
         session.node().repeats();
         LOG.debug("a transaction is run again, for the {}. time: {}", times, cause.message());
@@ -394,7 +427,15 @@ final class Repetition {
             spent = null;
             awaitValues(error);
         }
+        if (hasLostTheSchema()) {
+            session.loads().awaitLoad(awaited());
+        }
         awaitTurn();
+    }
+
+    private boolean hasLostTheSchema() {
+        KeySet schema = session.capture().barrierKeys();
+        return lost.length == 1 && schema.size() > 0 && lost[0] == schema.hash(0);
     }
 
     private void book() {

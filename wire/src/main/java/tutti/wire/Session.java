@@ -58,6 +58,7 @@ final class Session {
     private final CommitSequence commit;
     private final RollbackSequence rollback;
     private final Repetition repetition;
+    private final LoadsAndChanges.OfSession loads;
     private final ChangesIntake changes;
     private final MessageIntake messages;
     private final OrderedStatements ordered;
@@ -101,6 +102,7 @@ final class Session {
         this.commit = new CommitSequence(this);
         this.rollback = new RollbackSequence(this);
         this.repetition = new Repetition(this, services.repetitions(), services.losers());
+        this.loads = services.loads().new OfSession(this);
         this.client.overheardBy(repetition::heard);
         this.ordered = new OrderedStatements(this);
         this.questions = new ClusterQuestions(this);
@@ -232,6 +234,10 @@ final class Session {
 
     Repetition repetition() {
         return repetition;
+    }
+
+    LoadsAndChanges.OfSession loads() {
+        return loads;
     }
 
     MessageIntake messages() {
@@ -409,6 +415,7 @@ final class Session {
         modes.transactionOver();
         readLevel.transactionOver();
         questions.transactionOver();
+        loads.loaded();
     }
 
     /**
@@ -564,7 +571,7 @@ final class Session {
         CompletableFuture<Void> none = CompletableFuture.completedFuture(null);
         return none.thenComposeAsync(_ -> {
             if (repetition.cancelled() || turns.cancelled() || questions.cancelled()
-                    || concurrentIndex.cancelled()) {
+                    || concurrentIndex.cancelled() || loads.cancelled()) {
                 settle();
                 return none;
             }
@@ -608,6 +615,7 @@ final class Session {
             return;
         }
         repetition.leave();
+        loads.leave();
         changes.leave();
         messages.close();
         boolean byAll = transaction.is(SessionState.BARRIER);

@@ -11,6 +11,7 @@ import tutti.node.Transactions;
  * @param heldLimit bytes of responses that a session holds back at most
  * @param repetitions how often a session runs a transaction again that has lost
  * @param losers lets transactions that have lost the same key run one after the other
+ * @param loads lets transactions that load tables and schema changes come one after the other
  * @param kept what sessions keep of prepared statements
  * @param messages what sessions gather of long messages
  * @param changes for what transactions have changed that commit
@@ -25,6 +26,7 @@ record SessionServices(
         int heldLimit,
         int repetitions,
         RetryQueue losers,
+        LoadsAndChanges loads,
         KeptBytes.Shared kept,
         KeptBytes.Shared messages,
         MemoryRoom changes,

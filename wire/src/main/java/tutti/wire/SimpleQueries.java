@@ -185,6 +185,10 @@ final class SimpleQueries {
                     ? deferred.awaitInBlock(Frontend.QUERY, buffer, start, bodyLength)
                     : deferred.awaitQuery(kind, buffer, start, bodyLength);
         }
+        if (kind == StatementKind.COPY_IN && !backend.inTransaction() && !transaction.isOpen()
+                && session.loads().mustWait()) {
+            return deferred.awaitLoad(buffer, start, bodyLength);
+        }
         questions.executes(kind, kind == StatementKind.SESSION ? sql.text() : "");
         if (single) {
             return single(kind, buffer, start, bodyLength);
@@ -366,6 +370,9 @@ final class SimpleQueries {
             return false;
         }
         writes(kind);
+        if (sql.classified().truncates() && backend.inTransaction()) {
+            session.loads().begins();
+        }
         boolean began = backend.inTransaction() || transaction.implicit();
         if (!began) {
             session.beginImplicit(kind == StatementKind.COPY_IN);
@@ -412,6 +419,7 @@ final class SimpleQueries {
         transaction.work().mayChange(TransactionActivity.Change.ROWS);
         if (kind == StatementKind.COPY_IN) {
             cycle.copyAsked();
+            session.loads().begins();
         } else {
             cycle.noCopy();
         }

@@ -63,13 +63,19 @@ final class LockWaits {
     }
 
     ScheduledFuture<?> watch(EventLoop loop, long position, int backendPid) {
-        return new WaitWatch(watch -> ask(position, backendPid, watch)).on(loop);
+        return new WaitWatch(watch -> ask(position, backendPid, watch, admin.connection())).on(loop);
+    }
+
+    /** The same, asked on another connection than usual. */
+    ScheduledFuture<?> watch(EventLoop loop, long position, int backendPid, BackendConnection by) {
+        return new WaitWatch(watch -> ask(position, backendPid, watch, CompletableFuture.completedFuture(by))).on(loop);
     }
 
     ScheduledFuture<?> watch(EventLoop loop, LocalTransaction waiter, int backendPid, BooleanSupplier waits) {
         return new WaitWatch(watch -> {
             if (waits.getAsBoolean()) {
-                ask("a local transaction", backendPid, watch, holders -> listener.blocked(waiter, holders));
+                ask("a local transaction", backendPid, watch, admin.connection(),
+                        holders -> listener.blocked(waiter, holders));
             } else {
                 watch.soon();
             }
@@ -78,7 +84,7 @@ final class LockWaits {
 
     ScheduledFuture<?> watch(EventLoop loop, Applier waiter, int backendPid) {
         return new WaitWatch(
-                watch -> blockers("an applier that prepares", allBlockers(backendPid), pids -> {
+                watch -> blockers("an applier that prepares", allBlockers(backendPid), admin.connection(), pids -> {
                     Set<LocalTransaction> locals = new LinkedHashSet<>();
                     Set<Applier> others = new LinkedHashSet<>();
                     for (int pid : pids) {
@@ -99,14 +105,15 @@ final class LockWaits {
                 })).on(loop);
     }
 
-    private void ask(long position, int backendPid, WaitWatch watch) {
-        ask("the applier of position " + position, backendPid, watch,
+    private void ask(long position, int backendPid, WaitWatch watch, CompletableFuture<BackendConnection> by) {
+        ask("the applier of position " + position, backendPid, watch, by,
                 holders -> holders.forEach(holder -> listener.blocked(position, holder)));
     }
 
-    private void ask(String waiter, int backendPid, WaitWatch watch, Consumer<Set<LocalTransaction>> heard) {
+    private void ask(String waiter, int backendPid, WaitWatch watch, CompletableFuture<BackendConnection> by,
+            Consumer<Set<LocalTransaction>> heard) {
         if (!sessions.isEmpty()) {
-            blockers(waiter, "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))", pids -> {
+            blockers(waiter, "SELECT pg_catalog.unnest(pg_catalog.pg_blocking_pids(" + backendPid + "))", by, pids -> {
                 Set<LocalTransaction> holders = new LinkedHashSet<>();
                 for (int pid : pids) {
                     Supplier<? extends @Nullable LocalTransaction> session = sessions.get(pid);
@@ -134,11 +141,12 @@ final class LockWaits {
                 + " pg_catalog.unnest(pg_catalog.pg_blocking_pids(blockers.pid)) AS next(pid)) SELECT pid FROM blockers";
     }
 
-    private void blockers(String waiter, String sql, Consumer<List<Integer>> heard) {
+    private void blockers(String waiter, String sql, CompletableFuture<BackendConnection> by,
+            Consumer<List<Integer>> heard) {
         if (admin.isClosed()) {
             return;
         }
-        CompletableFuture<Void> _ = admin.connection().thenAccept(connection -> {
+        CompletableFuture<Void> _ = by.thenAccept(connection -> {
             if (connection.inFlight() <= QUESTIONS_MAX) {
                 CompletableFuture<Void> _ = connection.query(sql).thenAccept(result -> heard.accept(pids(result)))
                         .exceptionally(failed -> unknown(waiter, failed));

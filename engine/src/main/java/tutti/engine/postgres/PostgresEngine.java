@@ -266,6 +266,15 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         return admin.ask(reading::read);
     }
 
+    @Override
+    public CompletableFuture<Void> refreshCatalog(EventLoop loop, long position) {
+        CatalogWait wait = new CatalogWait(loops, settings, waits, loop, position);
+        return admin.ask(connection -> {
+            wait.reads(connection.processId());
+            return reading.read(connection);
+        }).whenComplete((_, _) -> wait.over());
+    }
+
     /**
      * Sequences that this node asks for values of, and which have some that no node has been given.
      *

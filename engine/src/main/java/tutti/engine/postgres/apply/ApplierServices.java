@@ -26,8 +26,10 @@ public interface ApplierServices {
     /** Indexes that are built beside the order. */
     IndexBuilds builds();
 
-    /** Loads the schema anew: after a transaction that changed it. */
-    CompletableFuture<Void> refreshCatalog();
+    /**
+     * Loads the schema anew, after what has changed it at a position: whoever holds a lock that the reading waits for is named as {@link #watch} does.
+     */
+    CompletableFuture<Void> refreshCatalog(EventLoop loop, long position);
 
     /** A connection of one of the roles that have no rights. */
     CompletableFuture<BackendConnection> connectApplier(EventLoop loop, CaptureInstaller.Role role);

@@ -160,7 +160,7 @@ public final class PostgresApplier implements Applier {
                         if (last == NOT_YET) {
                             done.succeeded(null);
                         } else {
-                            committed(done);
+                            committed(last, done);
                         }
                     });
                 }
@@ -371,7 +371,7 @@ public final class PostgresApplier implements Applier {
             batch.send(server, new BatchHandler.Listener() {
                 @Override
                 public void done(BatchHandler results) {
-                    committed(done);
+                    committed(position, done);
                 }
 
                 @Override
@@ -383,17 +383,17 @@ public final class PostgresApplier implements Applier {
         });
     }
 
-    private void committed(Completion<Void> done) {
+    private void committed(long position, Completion<Void> done) {
         kept.clear();
-        clean(Role.APPLIER, () -> cleaned(done));
+        clean(Role.APPLIER, () -> cleaned(position, done));
     }
 
-    private void cleaned(Completion<Void> done) {
+    private void cleaned(long position, Completion<Void> done) {
         if (!schemaChanged) {
             done.succeeded(null);
             return;
         }
-        engine.refreshCatalog().whenComplete((_, failed) -> {
+        engine.refreshCatalog(loop, position).whenComplete((_, failed) -> {
             if (failed == null) {
                 done.succeeded(null);
             } else {
@@ -529,7 +529,7 @@ public final class PostgresApplier implements Applier {
                         done.succeeded(result);
                         return;
                     }
-                    engine.refreshCatalog().whenComplete((_, failed) -> {
+                    engine.refreshCatalog(loop, position).whenComplete((_, failed) -> {
                         if (failed == null) {
                             done.succeeded(result);
                         } else {

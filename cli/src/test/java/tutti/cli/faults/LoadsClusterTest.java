@@ -1,0 +1,140 @@
+package tutti.cli.faults;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Path;
+import java.sql.Connection;
+import java.sql.DriverManager;
+import java.sql.SQLException;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.postgresql.PGConnection;
+import org.postgresql.copy.CopyIn;
+
+/** Tables are loaded, by more than is said again, while other connections of the same node change the schema, as {@code pg_restore -j} does. */
+@Tag("long")
+class LoadsClusterTest {
+    private static final byte[] LINE = ("x".repeat(1000) + '\n').getBytes(StandardCharsets.UTF_8);
+    private static final int LINES = 400;
+
+    @TempDir
+    private Path directory;
+    private FaultCluster cluster;
+
+    @BeforeEach
+    void start() throws Exception {
+        cluster = FaultCluster.start(directory, 2);
+        cluster.execute(0, "CREATE TABLE one (line text)", "CREATE TABLE other (line text)");
+        cluster.awaitLevel();
+    }
+
+    @AfterEach
+    void stop() {
+        cluster.close();
+    }
+
+    private Connection connect() throws SQLException {
+        return DriverManager.getConnection(cluster.node(0).jdbcUrl() + "&socketTimeout=120");
+    }
+
+    private CompletableFuture<Void> execute(Connection by, String sql) {
+        return CompletableFuture.runAsync(() -> {
+            try {
+                by.createStatement().execute(sql);
+            } catch (SQLException failed) {
+                throw new IllegalStateException(failed);
+            }
+        }, task -> Thread.ofVirtual().start(task));
+    }
+
+    /** Empties a table and begins to copy into it, in a transaction. */
+    private static CopyIn begin(Connection by, String table) throws SQLException {
+        by.setAutoCommit(false);
+        by.createStatement().execute("TRUNCATE TABLE ONLY " + table);
+        return by.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY " + table + " FROM STDIN");
+    }
+
+    private static void write(CopyIn to, int lines) throws SQLException {
+        for (int i = 0; i < lines; i++) {
+            to.writeToCopy(LINE, 0, LINE.length);
+        }
+        to.flushCopy();
+    }
+
+    private static void assertWaits(CompletableFuture<Void> statement, CopyIn meanwhile) throws SQLException {
+        for (int i = 0; i < 3; i++) {
+            assertThrows(TimeoutException.class, () -> statement.get(300, TimeUnit.MILLISECONDS));
+            write(meanwhile, 1);
+        }
+    }
+
+    @Test
+    void schemaChangesAndLoadsComeOneAfterTheOther() throws Exception {
+        try (Connection first = connect(); Connection change = connect(); Connection second = connect()) {
+            CopyIn copy = begin(first, "one");
+            write(copy, LINES);
+            CompletableFuture<Void> index = execute(change, "CREATE INDEX ON other (line)");
+            assertWaits(index, copy);
+            CompletableFuture<CopyIn> next = new CompletableFuture<>();
+            Thread.ofVirtual().start(() -> {
+                try {
+                    next.complete(begin(second, "other"));
+                } catch (SQLException failed) {
+                    next.completeExceptionally(failed);
+                }
+            });
+            assertWaits(index, copy);
+            copy.endCopy();
+            first.commit();
+            index.get(60, TimeUnit.SECONDS);
+            CopyIn behind = next.get(60, TimeUnit.SECONDS);
+            write(behind, LINES);
+            behind.endCopy();
+            second.commit();
+        }
+        cluster.awaitLevel();
+        assertEquals(LINES + 6L, cluster.beneathValue(1, "SELECT count(*) FROM one"));
+        assertEquals((long) LINES, cluster.beneathValue(1, "SELECT count(*) FROM other"));
+    }
+
+    /** As before: what is not heard of is not waited for. */
+    @Test
+    void aLoadThatSaysNothingLoses() throws Exception {
+        try (Connection load = connect(); Connection change = connect()) {
+            CopyIn copy = begin(load, "one");
+            write(copy, LINES);
+            execute(change, "CREATE TABLE third (id int PRIMARY KEY)").get(30, TimeUnit.SECONDS);
+            assertEquals("40001", assertThrows(SQLException.class, () -> {
+                copy.endCopy();
+                load.commit();
+            }).getSQLState());
+        }
+    }
+
+    /** A transaction that holds a table for itself, which the node has to look at after a schema change, gives way. */
+    @Test
+    void whoKeepsATableHoldsNoSchemaChangeUp() throws Exception {
+        for (String change : List.of("CREATE TABLE third (id int PRIMARY KEY)",
+                "BEGIN; CREATE TABLE fourth (id int PRIMARY KEY); COMMIT")) {
+            for (int node = 0; node < 2; node++) {
+                try (Connection keeper = connect()) {
+                    keeper.setAutoCommit(false);
+                    keeper.createStatement().execute("TRUNCATE one");
+                    cluster.execute(node, change.replace(" (id", node + " (id"), "INSERT INTO other VALUES ('x')");
+                    cluster.awaitLevel();
+                }
+            }
+        }
+        assertEquals(4,
+                cluster.beneathValue(0, "SELECT count(*) FROM pg_class WHERE relname ~ '^(third|fourth)[01]$'"));
+    }
+}

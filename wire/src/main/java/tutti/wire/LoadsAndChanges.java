@@ -1,0 +1,204 @@
+package tutti.wire;
+
+import java.util.LinkedHashSet;
+import java.util.Set;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Lets transactions that load tables and schema changes that every node executes, of clients of the same node, come one after the other: a schema change makes all lose that are under way with it, and what has copied more
+ * than can be said again is not run again. So {@code pg_restore -j} loads one table while it makes the indexes of another.
+ *
+ * <p>
+ * <b>The rule.</b> Loads and changes stand in one line. A change waits for the loads before it, and a load for the changes before it; loads do not wait for each other, nor do changes. A load is a transaction that copies rows into a table, from then on or from a TRUNCATE that precedes
+ * that; and one that has lost to a schema change, when it is run again. A transaction that has looked at anything before waits for nobody: it might hold what the change needs.
+ *
+ * <p>
+ * <b>Why nobody waits for long.</b> Whoever waits, waits for those before it only, for {@value #PATIENCE_SECONDS} s at most, and a change for no load whose client the engine has waited for for {@value #SILENCE_MILLIS} ms. Who stops waiting is as before: a
+ * load may lose. Nothing else depends on it.
+ *
+ * <p>
+ * Safe for use from any thread; what belongs to a session, on its event loop.
+ */
+final class LoadsAndChanges {
+    private static final int SILENCE_MILLIS = 1000;
+    private static final int PATIENCE_SECONDS = 60;
+    private static final int LOOK_MILLIS = 20;
+
+    /** Those in line, in their order. Guards itself and its elements' places. */
+    private final Set<Place> line = new LinkedHashSet<>();
+    private final LongSupplier nanos;
+    private volatile int changes;
+
+    private static final class Place {
+        private final boolean loads;
+        private volatile long heardNanos;
+
+        Place(boolean loads, long nanos) {
+            this.loads = loads;
+            this.heardNanos = nanos;
+        }
+    }
+
+    /** @param nanos a clock */
+    LoadsAndChanges(LongSupplier nanos) {
+        this.nanos = nanos;
+    }
+
+    private Place enter(boolean loads) {
+        Place place = new Place(loads, nanos.getAsLong());
+        synchronized (line) {
+            line.add(place);
+            changes += loads ? 0 : 1;
+        }
+        return place;
+    }
+
+    private void leave(Place place) {
+        synchronized (line) {
+            changes -= line.remove(place) && !place.loads ? 1 : 0;
+        }
+    }
+
+    private boolean mayGo(Place place) {
+        long now = nanos.getAsLong();
+        synchronized (line) {
+            for (Place before : line) {
+                if (before == place) {
+                    return true;
+                }
+                boolean silent = before.loads
+                        && now - before.heardNanos > TimeUnit.MILLISECONDS.toNanos(SILENCE_MILLIS);
+                if (before.loads != place.loads && !silent) {
+                    return false;
+                }
+            }
+        }
+        return true;
+    }
+
+    /** A session's part. On its event loop. */
+    final class OfSession {
+        private final Session session;
+        private @Nullable Place load;
+        private @Nullable Place change;
+        /** What ends the waiting of a change whose client does not want it any more. */
+        private @Nullable Runnable cancelled;
+
+        OfSession(Session session) {
+            this.session = session;
+        }
+
+        /** Whether a load that begins now would have to wait. */
+        boolean mustWait() {
+            return load == null && changes > 0;
+        }
+
+        /** The open transaction loads a table from now on. */
+        void begins() {
+            if (load == null) {
+                Place mine = enter(true);
+                load = mine;
+                lookWhetherAtWork(mine);
+            }
+        }
+
+        /** What the engine does for a client who waits is no silence. */
+        private void lookWhetherAtWork(Place mine) {
+            if (mine == load) {
+                if (!session.cycle().none() && !session.cycle().takesDataOnly()) {
+                    heard();
+                }
+                session.later(SILENCE_MILLIS / 4, () -> session.onLoop(() -> lookWhetherAtWork(mine)));
+            }
+        }
+
+        /** The transaction that is to begin loads a table; when its turn has come, this is run. */
+        void awaitLoad(Runnable then) {
+            begins();
+            Place mine = load;
+            if (mine != null) {
+                await(mine, then);
+            }
+        }
+
+        /** The client has said something. */
+        void heard() {
+            Place mine = load;
+            if (mine != null) {
+                mine.heardNanos = nanos.getAsLong();
+            }
+        }
+
+        /** The transaction is over. */
+        void loaded() {
+            Place mine = load;
+            load = null;
+            if (mine != null) {
+                LoadsAndChanges.this.leave(mine);
+            }
+        }
+
+        /**
+         * A schema change is to be ordered, when its turn has come.
+         *
+         * @param instead if its client cancels it before that
+         */
+        void awaitChange(Runnable then, Runnable instead) {
+            Place mine = enter(false);
+            change = mine;
+            cancelled = instead;
+            await(mine, () -> {
+                cancelled = null;
+                then.run();
+            });
+        }
+
+        /** It has been executed, or refused. */
+        void changed() {
+            Place mine = change;
+            change = null;
+            cancelled = null;
+            if (mine != null) {
+                LoadsAndChanges.this.leave(mine);
+            }
+        }
+
+        /**
+         * The client cancels what it waits for.
+         *
+         * @return whether that was the turn of its schema change
+         */
+        boolean cancelled() {
+            Runnable instead = cancelled;
+            if (instead == null) {
+                return false;
+            }
+            changed();
+            instead.run();
+            return true;
+        }
+
+        /** The session is over. */
+        void leave() {
+            loaded();
+            changed();
+        }
+
+        private void await(Place mine, Runnable then) {
+            look(mine, nanos.getAsLong() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS), then);
+        }
+
+        private void look(Place mine, long untilNanos, Runnable then) {
+            if (mine != load && mine != change) {
+                return;
+            }
+            if (mayGo(mine) || nanos.getAsLong() - untilNanos >= 0) {
+                then.run();
+            } else {
+                session.later(LOOK_MILLIS, () -> session.onLoop(() -> look(mine, untilNanos, then)));
+            }
+        }
+    }
+}
