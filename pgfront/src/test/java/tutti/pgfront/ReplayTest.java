@@ -311,7 +311,8 @@ class ReplayTest {
         both[1].commit();
         both[0].setAutoCommit(true);
         assertEquals("5 20", amounts(both[0]));
-        assertEquals(1, nodes.repeated());
+        // It waits for a short time at first.
+        assertTrue(nodes.repeated() <= 2, () -> nodes.repeated() + " times");
         NodeMetrics.Loss loss = nodes.losses.take();
         assertTrue(loss.repeated() && loss.statement().contains("amount + 5"), loss::toString);
     }

@@ -27,7 +27,7 @@ import org.junit.jupiter.api.parallel.ExecutionMode;
 import tutti.core.txn.TransactionId;
 import tutti.grid.multicast.LamportClock;
 
-/** {@code -Dtutti.grid.seeds=N} runs more seeds; the long tests run ten times as many. */
+/** {@code -Dtutti.grid.seeds=N} runs more seeds; the long tests run five times as many. */
 @Execution(ExecutionMode.CONCURRENT)
 class GroupMulticastTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 300);
@@ -53,7 +53,7 @@ class GroupMulticastTest {
     @Tag("long")
     @Test
     void keepsItsPromisesWithMoreSeeds() {
-        keepsItsPromises(10 * SEEDS);
+        keepsItsPromises(5 * SEEDS);
     }
 
     private static void keepsItsPromises(int seeds) {

@@ -14,7 +14,7 @@ import org.junit.jupiter.params.provider.EnumSource;
 import tutti.grid.CommitProtocol;
 import tutti.grid.IsolationLevel;
 
-/** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind, {@code -Dtutti.grid.seed=K} others, from K on; the long tests run ten times as many. */
+/** {@code -Dtutti.grid.seeds=N} runs more seeds of each kind, {@code -Dtutti.grid.seed=K} others, from K on; the long tests run up to ten times as many. */
 @Execution(ExecutionMode.CONCURRENT)
 class GridSimulationTest {
     private static final int SEEDS = Integer.getInteger("tutti.grid.seeds", 3);
@@ -77,7 +77,7 @@ class GridSimulationTest {
     @ParameterizedTest
     @EnumSource(names = {"TOM_2", "TOM_3", "TWO_PHASE"})
     void keepsWhatItsLevelPromisesWhenNodesJoinAndLeaveAndCrashWithMoreSeeds(CommitProtocol protocol) {
-        checkMoves(protocol, false, 10 * SEEDS);
+        checkMoves(protocol, false, 5 * SEEDS);
     }
 
     /** Nodes are taken for dead by mistake, too, and join anew; more of them at a time than keys have owners, now and then. */
@@ -101,13 +101,13 @@ class GridSimulationTest {
     @Tag("long")
     @Test
     void membersOfGroupsComeAndGoWithMoreSeeds() {
-        checkGroupMoves(false, 5 * SEEDS);
+        checkGroupMoves(false, 3 * SEEDS);
     }
 
     @Tag("long")
     @Test
     void membersOfGroupsComeAndGoOverABadNetworkWithMoreSeeds() {
-        checkGroupMoves(true, 5 * SEEDS);
+        checkGroupMoves(true, 3 * SEEDS);
     }
 
     @Test
