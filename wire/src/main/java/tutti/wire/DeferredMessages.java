@@ -81,6 +81,9 @@ final class DeferredMessages {
             session.transaction().cycleBegins();
             cycle.proceed();
             again(Frontend.QUERY, message);
+        }, () -> {
+            cycle.proceed();
+            backend.refuse(Errors.CANCELLED, SentMessage.REFUSED_QUERY);
         });
         return false;
     }

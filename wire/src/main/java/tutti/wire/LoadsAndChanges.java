@@ -1,6 +1,8 @@
 package tutti.wire;
 
+import java.util.ArrayList;
 import java.util.LinkedHashSet;
+import java.util.List;
 import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
@@ -24,7 +26,6 @@ import org.jspecify.annotations.Nullable;
 final class LoadsAndChanges {
     private static final int SILENCE_MILLIS = 1000;
     private static final int PATIENCE_SECONDS = 60;
-    private static final int LOOK_MILLIS = 20;
 
     /** Those in line, in their order. Guards itself and its elements' places. */
     private final Set<Place> line = new LinkedHashSet<>();
@@ -34,6 +35,8 @@ final class LoadsAndChanges {
     private static final class Place {
         private final boolean loads;
         private volatile long heardNanos;
+        /** Looks whether its turn has come; null unless somebody waits for that. Guarded by the line. */
+        private @Nullable Runnable looks;
 
         Place(boolean loads, long nanos) {
             this.loads = loads;
@@ -56,9 +59,16 @@ final class LoadsAndChanges {
     }
 
     private void leave(Place place) {
+        List<Runnable> next = new ArrayList<>();
         synchronized (line) {
             changes -= line.remove(place) && !place.loads ? 1 : 0;
+            for (Place waiting : line) {
+                if (waiting.looks != null) {
+                    next.add(waiting.looks);
+                }
+            }
         }
+        next.forEach(Runnable::run);
     }
 
     private boolean mayGo(Place place) {
@@ -83,7 +93,7 @@ final class LoadsAndChanges {
         private final Session session;
         private @Nullable Place load;
         private @Nullable Place change;
-        /** What ends the waiting of a change whose client does not want it any more. */
+        /** What is done instead of that which is waited for, if the client does not want it any more; null if it waits for nothing, or that is ended elsewhere. */
         private @Nullable Runnable cancelled;
 
         OfSession(Session session) {
@@ -114,12 +124,16 @@ final class LoadsAndChanges {
             }
         }
 
-        /** The transaction that is to begin loads a table; when its turn has come, this is run. */
-        void awaitLoad(Runnable then) {
+        /**
+         * The transaction that is to begin loads a table; when its turn has come, this is run.
+         *
+         * @param instead if its client cancels it before that; null if whoever waits sees to that
+         */
+        void awaitLoad(Runnable then, @Nullable Runnable instead) {
             begins();
             Place mine = load;
             if (mine != null) {
-                await(mine, then);
+                await(mine, then, instead);
             }
         }
 
@@ -135,6 +149,7 @@ final class LoadsAndChanges {
         void loaded() {
             Place mine = load;
             load = null;
+            cancelled = null;
             if (mine != null) {
                 LoadsAndChanges.this.leave(mine);
             }
@@ -148,11 +163,7 @@ final class LoadsAndChanges {
         void awaitChange(Runnable then, Runnable instead) {
             Place mine = enter(false);
             change = mine;
-            cancelled = instead;
-            await(mine, () -> {
-                cancelled = null;
-                then.run();
-            });
+            await(mine, then, instead);
         }
 
         /** It has been executed, or refused. */
@@ -168,14 +179,14 @@ final class LoadsAndChanges {
         /**
          * The client cancels what it waits for.
          *
-         * @return whether that was the turn of its schema change
+         * @return whether that was the turn of its schema change, or of its load
          */
         boolean cancelled() {
             Runnable instead = cancelled;
             if (instead == null) {
                 return false;
             }
-            changed();
+            leave();
             instead.run();
             return true;
         }
@@ -186,19 +197,37 @@ final class LoadsAndChanges {
             changed();
         }
 
-        private void await(Place mine, Runnable then) {
-            look(mine, nanos.getAsLong() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS), then);
+        private void await(Place mine, Runnable then, @Nullable Runnable instead) {
+            cancelled = instead;
+            long untilNanos = nanos.getAsLong() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
+            synchronized (line) {
+                mine.looks = () -> session.onLoop(() -> look(mine, untilNanos, then));
+            }
+            lookFromTimeToTime(mine, untilNanos, then);
         }
 
-        private void look(Place mine, long untilNanos, Runnable then) {
-            if (mine != load && mine != change) {
-                return;
+        /** Nobody says that a client is silent. */
+        private void lookFromTimeToTime(Place mine, long untilNanos, Runnable then) {
+            if (!look(mine, untilNanos, then)) {
+                session.later(SILENCE_MILLIS / 4,
+                        () -> session.onLoop(() -> lookFromTimeToTime(mine, untilNanos, then)));
             }
-            if (mayGo(mine) || nanos.getAsLong() - untilNanos >= 0) {
-                then.run();
-            } else {
-                session.later(LOOK_MILLIS, () -> session.onLoop(() -> look(mine, untilNanos, then)));
+        }
+
+        /** @return whether nobody waits any more */
+        private boolean look(Place mine, long untilNanos, Runnable then) {
+            synchronized (line) {
+                if (mine.looks == null || !line.contains(mine)) {
+                    return true;
+                }
+                if (!mayGo(mine) && nanos.getAsLong() - untilNanos < 0) {
+                    return false;
+                }
+                mine.looks = null;
             }
+            cancelled = null;
+            then.run();
+            return true;
         }
     }
 }

@@ -412,7 +412,7 @@ final class Repetition {
         }
         if (toLoad) {
             toLoad = false;
-            session.loads().awaitLoad(awaited());
+            session.loads().awaitLoad(awaited(), null);
             return;
         }
         times++;
@@ -428,7 +428,7 @@ final class Repetition {
             awaitValues(error);
         }
         if (hasLostTheSchema()) {
-            session.loads().awaitLoad(awaited());
+            session.loads().awaitLoad(awaited(), null);
         }
         awaitTurn();
     }

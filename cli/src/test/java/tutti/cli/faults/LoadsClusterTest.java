@@ -106,6 +106,31 @@ class LoadsClusterTest {
         assertEquals((long) LINES, cluster.beneathValue(1, "SELECT count(*) FROM other"));
     }
 
+    @Test
+    void aLoadThatWaitsCanBeCancelled() throws Exception {
+        try (Connection first = connect(); Connection change = connect(); Connection second = connect()) {
+            CopyIn copy = begin(first, "one");
+            write(copy, LINES);
+            CompletableFuture<Void> index = execute(change, "CREATE INDEX ON other (line)");
+            assertWaits(index, copy);
+            PGConnection waiting = second.unwrap(PGConnection.class);
+            CompletableFuture<String> refused = new CompletableFuture<>();
+            Thread.ofVirtual().start(() -> refused.complete(assertThrows(SQLException.class,
+                    () -> waiting.getCopyAPI().copyIn("COPY other FROM STDIN")).getSQLState()));
+            assertWaits(index, copy);
+            waiting.cancelQuery();
+            assertEquals("57014", refused.get(20, TimeUnit.SECONDS));
+            assertWaits(index, copy);
+            copy.endCopy();
+            first.commit();
+            index.get(20, TimeUnit.SECONDS);
+            CopyIn again = waiting.getCopyAPI().copyIn("COPY other FROM STDIN");
+            write(again, LINES);
+            again.endCopy();
+        }
+        assertEquals((long) LINES, cluster.beneathValue(0, "SELECT count(*) FROM other"));
+    }
+
     /** As before: what is not heard of is not waited for. */
     @Test
     void aLoadThatSaysNothingLoses() throws Exception {
