@@ -7,31 +7,25 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
-import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.TableCatalog;
 import tutti.pgwire.Frontend;
-import tutti.pgwire.QueryResult;
 import tutti.wire.sql.ReadPlan;
+import tutti.wire.sql.TestCatalog;
 
 /** The statement that has failed is found among those that were said, and tells the key that was lost. */
 class LostRowsTest {
     private static final String UPDATE = "update account set balance = balance + $1 where id = $2";
     private static final TextSettings TEXTS = new TextSettings(Map.of("client_encoding", "UTF8"));
-    private static final TableCatalog CATALOG = CatalogQuery.read(new QueryResult(List.of(new QueryResult.Statement(
-            "SELECT", List.of("x"),
-            List.of(column(1, "id", "int4"), column(2, "balance", "numeric"),
-                    Arrays.asList("index", "1", "1001", "account_pkey", "public.account_pkey", "1", "1", "true", "true",
-                            "false", null)))),
-            List.of()));
+    private static final TableCatalog CATALOG = new TestCatalog().table("account", "1", "id int4", "balance numeric")
+            .catalog();
     private static final References REFERENCES = new References(Map.of("account", new References.Named(
             Set.of(TableCatalog.tableKey("public", "account")), Set.of(), Set.of(), List.of(), List.of(), false)),
             Set.of(), false);
@@ -49,12 +43,6 @@ class LostRowsTest {
     private final LostRows rows = new LostRows(CAPTURE, TEXTS,
             (_, _, _) -> new Prepared(StatementKind.WRITE, null, null, prepared, null, null, null, null, false,
                     false));
-
-    private static List<@Nullable String> column(int number, String name, String type) {
-        return Arrays.asList("column", "1", "public", "account", "r", Integer.toString(number), name, type, "b",
-                "false",
-                "true", "true", "false", "false");
-    }
 
     private static long account(String id) {
         byte[] bytes = id.getBytes(StandardCharsets.UTF_8);

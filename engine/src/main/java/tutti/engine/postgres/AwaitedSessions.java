@@ -9,7 +9,7 @@ import tutti.pgwire.BackendConnection;
 import tutti.pgwire.BackendSettings;
 import tutti.pgwire.QueryResult;
 
-/** Which sessions hold what the node's appliers wait for, in words for an operator. Any thread. */
+/** Which sessions hold what the node's appliers wait for, or its reading of the catalog, in words for an operator. Any thread. */
 public final class AwaitedSessions {
     private static final long ANSWER_SECONDS_MAX = 5;
 
@@ -19,7 +19,7 @@ public final class AwaitedSessions {
      * Asks on a connection of its own.
      *
      * @param settings of a superuser
-     * @return in words; nothing if no applier waits for anybody; fails if there is no answer within five seconds
+     * @return in words; nothing if neither waits for anybody; fails if there is no answer within five seconds
      */
     public static CompletableFuture<String> ask(EventLoopGroup loops, BackendSettings settings,
             CaptureInstaller.Functions functions) {
@@ -37,14 +37,14 @@ public final class AwaitedSessions {
     }
 
     /**
-     * From the processes of appliers and executors along the chain of those that wait for each other to those that wait for nobody; process 0 stands for prepared
+     * From the processes of appliers, executors and the engine's questions along the chain of those that wait for each other to those that wait for nobody; process 0 stands for prepared
      * transactions, which have none. Statements are not shown, as they may have secrets in them. Names may have anything in them.
      */
     private static String sql(CaptureInstaller.Functions functions) {
         return """
                 WITH RECURSIVE chain(waiter, pid) AS (
                     SELECT a.pid, b.pid FROM pg_catalog.pg_stat_activity a, pg_catalog.unnest(pg_catalog.pg_blocking_pids(a.pid)) AS b(pid)
-                    WHERE a.usename = %s OR a.application_name = 'tutti executor'
+                    WHERE a.usename = %s OR a.application_name = 'tutti executor' OR (a.application_name = 'tutti engine' AND a.usename = CURRENT_USER)
                     UNION SELECT c.waiter, b.pid FROM chain c, pg_catalog.unnest(pg_catalog.pg_blocking_pids(c.pid)) AS b(pid)
                 )
                 SELECT pg_catalog.concat(CASE c.pid WHEN 0 THEN 'a prepared transaction (pg_prepared_xacts; ROLLBACK PREPARED ends it)'

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -20,13 +19,11 @@ import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.WriteSet;
 import tutti.engine.postgres.capture.Changes;
-import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.Division;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.References.Declared;
 import tutti.engine.postgres.catalog.References.Named;
 import tutti.engine.postgres.catalog.TableCatalog;
-import tutti.pgwire.QueryResult;
 
 /** Conflict classes of tables that are divided by a column. */
 class DivisionClassesTest {
@@ -52,24 +49,9 @@ class DivisionClassesTest {
                 new Declared(List.of(), List.of(says), false), null, null, null);
     }
 
-    private static List<@Nullable String> column(int oid, String table, int number, String name) {
-        return Arrays.asList("column", Integer.toString(oid), "public", table, "r", Integer.toString(number), name,
-                "int4", "b",
-                "false", "true", "true", "false", "false");
-    }
-
-    private static List<@Nullable String> primaryKey(int oid, String table, String columns) {
-        return Arrays.asList("index", Integer.toString(oid), Integer.toString(oid + 1000), table + "_pkey",
-                "public." + table + "_pkey", columns, columns, "true", "true", "false", null);
-    }
-
     private static TableCatalog catalog() {
-        return CatalogQuery.read(new QueryResult(List.of(new QueryResult.Statement("SELECT", List.of("x"),
-                List.of(column(1, "stock", 1, "i"), column(1, "stock", 2, "w"), column(2, "line", 1, "w"),
-                        column(2, "line", 2, "n"), column(3, "item", 1, "i"), column(4, "price", 1, "i"),
-                        column(4, "price", 2, "w"), primaryKey(1, "stock", "1 2"),
-                        primaryKey(2, "line", "1 2"), primaryKey(3, "item", "1"), primaryKey(4, "price", "1")))),
-                List.of()));
+        return new TestCatalog().table("stock", "1 2", "i int4", "w int4").table("line", "1 2", "w int4", "n int4")
+                .table("item", "1", "i int4").table("price", "1", "i int4", "w int4").catalog();
     }
 
     private static ReadPlan.Values values(String... texts) {

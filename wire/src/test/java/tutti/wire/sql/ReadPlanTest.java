@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -19,12 +18,10 @@ import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.txn.KeyKind;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.ReadSet;
-import tutti.engine.postgres.catalog.CatalogQuery;
 import tutti.engine.postgres.catalog.KeyHash;
 import tutti.engine.postgres.catalog.References;
 import tutti.engine.postgres.catalog.References.Named;
 import tutti.engine.postgres.catalog.TableCatalog;
-import tutti.pgwire.QueryResult;
 
 /** What statements read, as far as it can be told from their texts. */
 class ReadPlanTest {
@@ -49,28 +46,11 @@ class ReadPlanTest {
         return new Named(Set.of(), Set.of(), Set.of(), List.of(text), List.of(), false);
     }
 
-    private static List<@Nullable String> column(int oid, String table, int number, String name, String type) {
-        return Arrays.asList("column", Integer.toString(oid), "public", table, "r", Integer.toString(number), name,
-                type, "b",
-                "false",
-                "true", "true", "false", "false");
-    }
-
-    private static List<@Nullable String> key(int oid, String table, String columns) {
-        return Arrays.asList("index", Integer.toString(oid), Integer.toString(oid + 1000), table + "_pkey",
-                "public." + table + "_pkey", columns, columns, "true", "true", "false", null);
-    }
-
     private static TableCatalog catalog() {
-        List<List<@Nullable String>> rows = List.of(column(1, "account", 1, "id", "int4"),
-                column(1, "account", 2, "balance", "numeric"), column(2, "entry", 1, "account_id", "int4"),
-                column(2, "entry", 2, "number", "int8"), column(2, "entry", 3, "amount", "numeric"),
-                column(3, "label", 1, "name", "text"), column(4, "Odd", 1, "Id", "uuid"),
-                column(5, "guarded", 1, "gid", "int4"), key(1, "account", "1"), key(2, "entry", "1 2"),
-                key(3, "label", "1"),
-                key(4, "Odd", "1"), key(5, "guarded", "1"));
-        return CatalogQuery.read(
-                new QueryResult(List.of(new QueryResult.Statement("SELECT", List.of("x"), rows)), List.of()));
+        return new TestCatalog().table("account", "1", "id int4", "balance numeric")
+                .table("entry", "1 2", "account_id int4", "number int8", "amount numeric")
+                .table("label", "1", "name text")
+                .table("Odd", "1", "Id uuid").table("guarded", "1", "gid int4").catalog();
     }
 
     private static long rowKey(String table, String... values) {

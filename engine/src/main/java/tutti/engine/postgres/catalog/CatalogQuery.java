@@ -3,9 +3,12 @@ package tutti.engine.postgres.catalog;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Comparator;
+import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.Table.Column;
 import tutti.engine.postgres.catalog.Table.ForeignKey;
@@ -43,13 +46,18 @@ public final class CatalogQuery {
                     AND kc.relname OPERATOR(pg_catalog.!~)""" + BUILT_NAMES + """
 
             ORDER BY NOT k.indisprimary, kc.relname COLLATE "C" LIMIT 1)""";
-    private static final String COLUMN = "column";
+    private static final String TABLE = "table";
+    private static final String TYPE = "type";
     private static final String INDEX = "index";
     private static final String FOREIGN_KEY = "foreign key";
+    /** Names in the order of PostgreSQL's collation "C". */
+    private static final Comparator<String> NAMES = Comparator.comparing(
+            name -> name.getBytes(StandardCharsets.UTF_8), Arrays::compareUnsigned);
 
     /**
-     * The statement. Its result is the same under any settings and search path. A row begins with what it is of. Tables, with what names their
-     * rows, are looked for once; they are sorted by name, and the other rows by numbers, which takes a part of the time that names take.
+     * The statement. Its result is the same under any settings and search path, but for the order of rows and columns. A row begins with what it is of. Tables, with what names their
+     * rows, are looked for once. It is executed behind each schema change, when nothing else goes on: a table is one row, whose columns are rows in text form, since of
+     * those there may be tens of thousands.
      */
     public static final String SQL = """
             WITH RECURSIVE base AS (
@@ -57,25 +65,25 @@ public final class CatalogQuery {
                 UNION ALL
                 SELECT t.oid, b.base FROM pg_catalog.pg_type t JOIN base b ON b.oid = t.typbasetype WHERE t.typtype = 'd'
             ), user_table AS MATERIALIZED (
-                SELECT c.oid, n.nspname, c.relname, c.relkind, %2$s AS named_by,
-                    row_number() OVER (ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C") AS place
+                SELECT c.oid, n.nspname, c.relname, c.relkind, %2$s AS named_by
                 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 WHERE %1$s
             )
-            SELECT kind, v1, v2, v3, v4, v5, v6, v7, v8, v9, v10, v11, v12, v13 FROM (
-            SELECT 'column' AS kind, c.oid::text AS v1, c.nspname::text AS v2, c.relname::text AS v3, c.relkind::text AS v4,
-                a.attnum::text AS v5, a.attname::text AS v6, e.typname::text AS v7, e.typtype::text AS v8,
-                (t.oid <> e.oid)::text AS v9, (e.typnamespace = 11)::text AS v10,
-                coalesce(l.collisdeterministic, true)::text AS v11, (a.attgenerated <> '')::text AS v12,
-                (a.attidentity = 'a')::text AS v13,
-                1 AS o1, c.place AS o2, a.attnum::int AS o3, '' AS o4, 0::bigint AS o5
+            SELECT 'table' AS kind, c.oid::text AS v1, c.nspname::text AS v2, c.relname::text AS v3, c.relkind::text AS v4,
+                (SELECT string_agg(ROW(a.attnum, a.attname, a.atttypid,
+                        a.attcollation NOT IN (SELECT l.oid FROM pg_catalog.pg_collation l WHERE NOT l.collisdeterministic),
+                        a.attgenerated <> '', a.attidentity = 'a')::text, '')
+                    FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped) AS v5,
+                NULL AS v6, NULL AS v7, NULL AS v8, NULL AS v9, NULL AS v10
             FROM user_table c
-                JOIN pg_catalog.pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
-                JOIN base b ON b.oid = a.atttypid
+            UNION ALL
+            SELECT 'type', b.oid::text, e.typname::text, e.typtype::text, (t.oid <> e.oid)::text, (e.typnamespace = 11)::text,
+                NULL, NULL, NULL, NULL, NULL
+            FROM base b
                 JOIN pg_catalog.pg_type t ON t.oid = b.base
                 JOIN base eb ON eb.oid = CASE WHEN t.typcategory = 'A' AND t.typelem <> 0 THEN t.typelem ELSE t.oid END
                 JOIN pg_catalog.pg_type e ON e.oid = eb.base
-                LEFT JOIN pg_catalog.pg_collation l ON l.oid = a.attcollation
+            WHERE b.oid IN (SELECT a.atttypid FROM pg_catalog.pg_attribute a WHERE a.attnum > 0)
             UNION ALL
             SELECT 'index', i.indrelid::text, i.indexrelid::text, x.relname::text, rn.nspname || '.' || r.relname,
                 (SELECT string_agg(k.attnum::text, ' ' ORDER BY k.place)
@@ -93,9 +101,7 @@ public final class CatalogQuery {
                         JOIN pg_catalog.pg_opclass o ON o.oid = k.class
                         LEFT JOIN pg_catalog.pg_collation l ON l.oid = k.collation_oid
                     WHERE k.place <= i.indnkeyatts AND k.attnum <> 0
-                        AND (NOT l.collisdeterministic OR o.opcnamespace <> 11 AND o.opcname <> 'citext_ops')),
-                NULL, NULL, NULL,
-                2, i.indrelid::bigint, (NOT names.rows)::int, x.relname::text, 0
+                        AND (NOT l.collisdeterministic OR o.opcnamespace <> 11 AND o.opcname <> 'citext_ops'))
             FROM pg_catalog.pg_index i
                 JOIN user_table c ON c.oid = i.indrelid
                 JOIN pg_catalog.pg_class x ON x.oid = i.indexrelid
@@ -105,14 +111,13 @@ public final class CatalogQuery {
             WHERE (i.indisunique OR i.indisexclusion) AND x.relname OPERATOR(pg_catalog.!~) %3$s
             UNION ALL
             SELECT 'foreign key', f.conrelid::text, f.confrelid::text, f.conindid::text, array_to_string(f.conkey, ' '),
-                array_to_string(f.confkey, ' '), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-                3, f.conrelid::bigint, 0, f.conname::text, f.oid::bigint
+                array_to_string(f.confkey, ' '), f.conname::text, f.oid::text, NULL, NULL, NULL
             FROM pg_catalog.pg_constraint f JOIN user_table c ON c.oid = f.conrelid
             WHERE f.contype = 'f'
-            ) catalog ORDER BY o1, o2, o3, o4 COLLATE "C", o5
             """
             .formatted(TABLES, KEY.formatted("c.oid"), BUILT_NAMES);
 
+    private final Map<Long, Type> types = new HashMap<>();
     private final Map<Long, Building> tables = new LinkedHashMap<>();
     private final Map<Long, Index> indexes = new LinkedHashMap<>();
 
@@ -145,16 +150,28 @@ public final class CatalogQuery {
 
     private static TableCatalog read(List<List<@Nullable String>> rows) {
         CatalogQuery query = new CatalogQuery();
+        List<List<@Nullable String>> tables = new ArrayList<>();
+        List<List<@Nullable String>> indexes = new ArrayList<>();
         List<Foreign> foreignKeys = new ArrayList<>();
         for (List<@Nullable String> row : rows) {
             List<@Nullable String> of = row.subList(1, row.size());
             switch (text(row, 0)) {
-                case COLUMN -> query.column(of);
-                case INDEX -> query.index(of);
+                case TABLE -> tables.add(of);
+                case TYPE -> query.types.put(number(of, 0),
+                        new Type(text(of, 1), text(of, 2).charAt(0), flag(of, 3), flag(of, 4)));
+                case INDEX -> indexes.add(of);
                 case FOREIGN_KEY -> foreignKeys.add(Foreign.of(of));
                 default -> throw new IllegalArgumentException("the catalog query has a row of " + row.getFirst());
             }
         }
+        tables.sort(Comparator.comparing((List<@Nullable String> row) -> text(row, 1), NAMES)
+                .thenComparing(row -> text(row, 2), NAMES));
+        tables.forEach(query::table);
+        // The one that names the rows first.
+        indexes.sort(Comparator.comparing((List<@Nullable String> row) -> !flag(row, 6))
+                .thenComparing(row -> text(row, 2), NAMES));
+        indexes.forEach(query::index);
+        foreignKeys.sort(Comparator.comparing(Foreign::name, NAMES).thenComparing(Foreign::oid));
         foreignKeys.forEach(query::makeComparable);
         foreignKeys.forEach(query::foreignKey);
         LinkedHashMap<Long, Table> finished = new LinkedHashMap<>();
@@ -166,16 +183,55 @@ public final class CatalogQuery {
         return new TableCatalog(finished);
     }
 
-    private void column(List<@Nullable String> row) {
-        Building table = tables.computeIfAbsent(number(row, 0),
-                oid -> new Building(oid, text(row, 1), text(row, 2), text(row, 3).equals("r")));
-        table.numbers.add((int) number(row, 4));
-        table.columns.add(new Column(text(row, 5), ValueForm.of(text(row, 6), text(row, 7).charAt(0), flag(row, 8),
-                flag(row, 9), flag(row, 10)), type(row), flag(row, 11), flag(row, 12)));
+    private void table(List<@Nullable String> row) {
+        String told = row.get(4);
+        if (told == null) {
+            // It has no columns.
+            return;
+        }
+        Building table = new Building(number(row, 0), text(row, 1), text(row, 2), text(row, 3).equals("r"));
+        tables.put(table.oid, table);
+        byte[] columns = told.getBytes(StandardCharsets.UTF_8);
+        RowText read = new RowText();
+        TreeMap<Integer, Column> byNumber = new TreeMap<>();
+        for (int at = 0; at < columns.length; at = read.end()) {
+            read.parse(columns, at);
+            Type type = types.get(Long.parseLong(part(read, 2)));
+            if (type == null) {
+                throw new IllegalArgumentException("the catalog query has no row of type " + part(read, 2));
+            }
+            byNumber.put(Integer.parseInt(part(read, 0)),
+                    new Column(part(read, 1), type.form(part(read, 3).equals("t")),
+                            type.written(), part(read, 4).equals("t"), part(read, 5).equals("t")));
+        }
+        table.numbers.addAll(byNumber.keySet());
+        table.columns.addAll(byNumber.values());
     }
 
-    private static String type(List<@Nullable String> row) {
-        return text(row, 6) + (flag(row, 8) ? "[]" : "") + (flag(row, 9) ? "" : "*");
+    private static String part(RowText row, int column) {
+        byte[] value = row.value(column);
+        if (value == null) {
+            throw new IllegalArgumentException("the catalog query has a column with a NULL");
+        }
+        return new String(value, StandardCharsets.UTF_8);
+    }
+
+    /**
+     * Of a column.
+     *
+     * @param name of its elements, if it is an array, beneath all domains
+     * @param kind of that
+     * @param array whether it is one
+     * @param builtIn whether that is PostgreSQL's own
+     */
+    private record Type(String name, char kind, boolean array, boolean builtIn) {
+        ValueForm form(boolean deterministic) {
+            return ValueForm.of(name, kind, array, builtIn, deterministic);
+        }
+
+        String written() {
+            return name + (array ? "[]" : "") + (builtIn ? "" : "*");
+        }
     }
 
     private void index(List<@Nullable String> row) {
@@ -294,10 +350,11 @@ public final class CatalogQuery {
                 : Arrays.stream(list.split(" ", -1)).mapToInt(Integer::parseInt).toArray();
     }
 
-    private record Foreign(long child, long parent, long index, int[] childColumns, int[] parentColumns) {
+    private record Foreign(long child, long parent, long index, int[] childColumns, int[] parentColumns, String name,
+            long oid) {
         static Foreign of(List<@Nullable String> row) {
             return new Foreign(number(row, 0), number(row, 1), number(row, 2), numbers(row.get(3)),
-                    numbers(row.get(4)));
+                    numbers(row.get(4)), text(row, 5), number(row, 6));
         }
     }
 

@@ -73,4 +73,31 @@ class CatalogQueryTest {
         assertEquals(List.of("stays"), read(reader).tables().stream().map(Table::name).toList());
         reader.close();
     }
+
+    /** Whatever their names are. */
+    @Test
+    void tablesAndColumnsAreInOrder() throws Exception {
+        String odd = "\"a,b(\"\"c\"\")\\d \u00e4\ud83c\udfbc\"";
+        String database = TestServer.database("CREATE DOMAIN positive AS numeric CHECK (VALUE > 0)",
+                "CREATE SCHEMA \"Z\"",
+                "CREATE TABLE b (gone int, " + odd
+                        + " text, twice int GENERATED ALWAYS AS (id * 2) STORED, id int PRIMARY KEY)",
+                "ALTER TABLE b DROP COLUMN gone", "ALTER TABLE b ADD COLUMN list positive[]",
+                "ALTER TABLE b ADD COLUMN told text COLLATE \"C\"", "CREATE TABLE " + odd + " (v positive)",
+                "CREATE TABLE \"Z\".a (id int PRIMARY KEY)");
+        BackendConnection connection = TestServer.connect(database);
+        TableCatalog catalog = read(connection);
+        connection.close();
+        String name = "a,b(\"c\")\\d \u00e4\ud83c\udfbc";
+        assertEquals(List.of("Z.a", "public." + name, "public.b"),
+                catalog.tables().stream().map(table -> table.schema() + "." + table.name()).toList());
+        Table table = catalog.table("public", "b");
+        assertNotNull(table);
+        assertEquals(List.of(name, "twice", "id", "list", "told"),
+                table.columns().stream().map(Table.Column::name).toList());
+        assertEquals(List.of("text", "int4", "int4", "numeric[]", "text"),
+                table.columns().stream().map(Table.Column::type).toList());
+        assertEquals(List.of(false, true, false, false, false),
+                table.columns().stream().map(Table.Column::generated).toList());
+    }
 }
