@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
 import tutti.engine.postgres.LocalSession;
@@ -54,6 +55,22 @@ class ManyTablesTest {
             assertTrue(states <= 2 * TABLES, () -> states + " states of sequences");
             session.gather();
             session.connection().commit();
+        }
+    }
+
+    /** No index finds the foreign keys that name a table: all are read, but once for it, not for each of its columns. */
+    @Test
+    void aLookAtAllTablesDoesNotReadAllConstraintsForEachColumn() throws Exception {
+        String[] tables = new String[TABLES];
+        Arrays.setAll(tables, i -> "CREATE TABLE t" + i + " (id int PRIMARY KEY, a int, b int, c int)");
+        String database = TestServer.database(tables);
+        TestServer.install(database, 0);
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("SELECT tutti.adopt()");
+            long read = asked(session,
+                    "SELECT seq_tup_read FROM pg_stat_xact_sys_tables WHERE relname = 'pg_constraint'");
+            long constraints = asked(session, "SELECT count(*) FROM pg_constraint");
+            assertTrue(read < 2 * TABLES * constraints, () -> read + " rows, where there are " + constraints);
         }
     }
 
