@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * <b>The rule.</b> Loads and changes stand in one line. A change waits for the loads before it, and a load for the changes before it; loads do not wait for each other, nor do changes. A load is a transaction that copies rows into a table, from then on or from a TRUNCATE that precedes
- * that; and one that has lost to a schema change, when it is run again. A transaction that has looked at anything before waits for nobody: it might hold what the change needs.
+ * that; a block that calls functions by their numbers, as libraries do to write large objects; and one that has lost to a schema change, when it is run again. Of the first, one that has looked at anything before waits for nobody: it might see something else later.
  *
  * <p>
  * <b>Why nobody waits for long.</b> Whoever waits, waits for those before it only, for {@value #PATIENCE_SECONDS} s at most, and a change for no load whose client the engine has waited for for {@value #SILENCE_MILLIS} ms. Who stops waiting is as before: a

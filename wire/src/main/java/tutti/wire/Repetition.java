@@ -139,7 +139,7 @@ final class Repetition {
         if (!proven() && !ClientSide.copies(type)) {
             client = ClientSide.endsCycle(type) ? Client.WAITING : Client.SPEAKING;
         }
-        if (type == Frontend.FUNCTION_CALL) {
+        if (type == Frontend.FUNCTION_CALL && !mustWaitToLoad()) {
             said.spoil(); // nothing tells which function it is, nor what a rollback does not undo
         }
         said.say(type, buffer, start, bodyLength);
@@ -236,6 +236,14 @@ final class Repetition {
     boolean waits(byte type) {
         OpenTransaction current = session.transaction().orNull();
         LostRows rows = lostRows;
+        if (current != null && type == Frontend.FUNCTION_CALL && mustWaitToLoad()) {
+            boolean waits = mayBook(current) && said.undone();
+            said.spoil(); // from then on
+            if (waits) {
+                beginAnew(type, current, 0);
+            }
+            return waits;
+        }
         if (current == null || rows == null || (type != Frontend.BIND && type != Frontend.QUERY)) {
             return false;
         }
@@ -258,6 +266,13 @@ final class Repetition {
         }
         beginAnew(type, current, key);
         return true;
+    }
+
+    /** Whether the open transaction would lose to a schema change in line if it called a function, as those that load large objects do, and has changed nothing so far. */
+    private boolean mustWaitToLoad() {
+        OpenTransaction current = session.transaction().orNull();
+        return current != null && session.loads().mustWait() && current.extent() == OpenTransaction.Extent.BLOCK
+                && !session.transaction().work().mayHaveChanged();
     }
 
     /** @param key what it books before; 0 if it waits for schema changes instead */

@@ -119,6 +119,9 @@ final class SimpleQueries {
         questions.looks();
         writes(StatementKind.WRITE);
         inBand.calls(bodyLength < Integer.BYTES ? 0 : buffer.getInt(start));
+        if (inBlock) {
+            session.loads().begins();
+        }
         if (inBlock || transaction.implicit()) {
             return pass(SentMessage.FUNCTION_CALL);
         }

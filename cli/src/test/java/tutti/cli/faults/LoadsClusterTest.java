@@ -1,6 +1,7 @@
 package tutti.cli.faults;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.nio.charset.StandardCharsets;
@@ -19,6 +20,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.postgresql.PGConnection;
 import org.postgresql.copy.CopyIn;
+import org.postgresql.largeobject.LargeObject;
+import org.postgresql.largeobject.LargeObjectManager;
 
 /** Tables are loaded, by more than is said again, while other connections of the same node change the schema, as {@code pg_restore -j} does. */
 @Tag("long")
@@ -104,6 +107,48 @@ class LoadsClusterTest {
         cluster.awaitLevel();
         assertEquals(LINES + 6L, cluster.beneathValue(1, "SELECT count(*) FROM one"));
         assertEquals((long) LINES, cluster.beneathValue(1, "SELECT count(*) FROM other"));
+    }
+
+    /** Which libraries write by calls of functions, more than is said again; and which looked for these functions before. */
+    @Test
+    void largeObjectsAreLoaded() throws Exception {
+        try (Connection first = connect(); Connection change = connect(); Connection second = connect()) {
+            first.setAutoCommit(false);
+            second.setAutoCommit(false);
+            LargeObjectManager objects = first.unwrap(PGConnection.class).getLargeObjectAPI();
+            long one = objects.createLO();
+            long other = objects.createLO();
+            first.commit();
+            LargeObject written = objects.open(one, LargeObjectManager.WRITE);
+            CompletableFuture<Void> index = execute(change, "CREATE INDEX ON other (line)");
+            for (int i = 0; i < 3; i++) {
+                assertThrows(TimeoutException.class, () -> index.get(300, TimeUnit.MILLISECONDS));
+                written.write(LINE);
+            }
+            CompletableFuture<Void> next = CompletableFuture.runAsync(() -> {
+                try (LargeObject waits = second.unwrap(PGConnection.class).getLargeObjectAPI().open(other,
+                        LargeObjectManager.WRITE)) {
+                    for (int i = 0; i < LINES; i++) {
+                        waits.write(LINE);
+                    }
+                    waits.close();
+                    second.commit();
+                } catch (SQLException failed) {
+                    throw new IllegalStateException(failed);
+                }
+            }, task -> Thread.ofVirtual().start(task));
+            for (int i = 0; i < LINES; i++) {
+                assertFalse(index.isDone());
+                written.write(LINE);
+            }
+            written.close();
+            first.commit();
+            index.get(60, TimeUnit.SECONDS);
+            next.get(60, TimeUnit.SECONDS);
+        }
+        cluster.awaitLevel();
+        assertEquals((2L * LINES + 3) * LINE.length, cluster.beneathValue(1,
+                "SELECT sum(length(lo_get(oid)))::bigint FROM pg_largeobject_metadata"));
     }
 
     @Test
