@@ -31,6 +31,8 @@ final class LoadsAndChanges {
     private final Set<Place> line = new LinkedHashSet<>();
     private final LongSupplier nanos;
     private volatile int changes;
+    /** How many have left the line. */
+    private volatile int made;
 
     private static final class Place {
         private final boolean loads;
@@ -61,7 +63,9 @@ final class LoadsAndChanges {
     private void leave(Place place) {
         List<Runnable> next = new ArrayList<>();
         synchronized (line) {
-            changes -= line.remove(place) && !place.loads ? 1 : 0;
+            boolean change = line.remove(place) && !place.loads;
+            changes -= change ? 1 : 0;
+            made += change ? 1 : 0;
             for (Place waiting : line) {
                 if (waiting.looks != null) {
                     next.add(waiting.looks);
@@ -93,6 +97,8 @@ final class LoadsAndChanges {
         private final Session session;
         private @Nullable Place load;
         private @Nullable Place change;
+        /** How many changes had been made before the transaction began. */
+        private int madeBefore;
         /** What is done instead of that which is waited for, if the client does not want it any more; null if it waits for nothing, or that is ended elsewhere. */
         private @Nullable Runnable cancelled;
 
@@ -100,9 +106,9 @@ final class LoadsAndChanges {
             this.session = session;
         }
 
-        /** Whether a load that begins now would have to wait. */
+        /** Whether a load that begins now would have to wait, or to begin anew: a change has been made since its transaction began. */
         boolean mustWait() {
-            return load == null && changes > 0;
+            return load == null && (changes > 0 || made != madeBefore);
         }
 
         /** The open transaction loads a table from now on. */
@@ -139,6 +145,10 @@ final class LoadsAndChanges {
 
         /** The client has said something. */
         void heard() {
+            if (session.cycle().none() && !session.transaction().isOpen()
+                    && session.backend().outsideOfTransaction()) {
+                madeBefore = made;
+            }
             Place mine = load;
             if (mine != null) {
                 mine.heardNanos = nanos.getAsLong();

@@ -152,6 +152,24 @@ class LoadsClusterTest {
     }
 
     @Test
+    void aLoadThatBeganBeforeAChangeWasMadeBeginsAnew() throws Exception {
+        try (Connection load = connect(); Connection change = connect()) {
+            load.setAutoCommit(false);
+            long object = load.unwrap(PGConnection.class).getLargeObjectAPI().createLO();
+            load.commit();
+            load.createStatement().execute("SELECT 1");
+            change.createStatement().execute("CREATE TABLE third (id int PRIMARY KEY)");
+            LargeObject written = load.unwrap(PGConnection.class).getLargeObjectAPI().open(object,
+                    LargeObjectManager.WRITE);
+            for (int i = 0; i < LINES; i++) {
+                written.write(LINE);
+            }
+            written.close();
+            load.commit();
+        }
+    }
+
+    @Test
     void aLoadThatWaitsCanBeCancelled() throws Exception {
         try (Connection first = connect(); Connection change = connect(); Connection second = connect()) {
             CopyIn copy = begin(first, "one");

@@ -171,7 +171,7 @@ public final class CatalogQuery {
         indexes.sort(Comparator.comparing((List<@Nullable String> row) -> !flag(row, 6))
                 .thenComparing(row -> text(row, 2), NAMES));
         indexes.forEach(query::index);
-        foreignKeys.sort(Comparator.comparing(Foreign::name, NAMES).thenComparing(Foreign::oid));
+        foreignKeys.sort(Comparator.comparing(Foreign::name, NAMES).thenComparingLong(Foreign::oid));
         foreignKeys.forEach(query::makeComparable);
         foreignKeys.forEach(query::foreignKey);
         LinkedHashMap<Long, Table> finished = new LinkedHashMap<>();
