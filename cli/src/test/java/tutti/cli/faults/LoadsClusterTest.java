@@ -126,8 +126,9 @@ class LoadsClusterTest {
                 written.write(LINE);
             }
             CompletableFuture<Void> next = CompletableFuture.runAsync(() -> {
-                try (LargeObject waits = second.unwrap(PGConnection.class).getLargeObjectAPI().open(other,
-                        LargeObjectManager.WRITE)) {
+                try {
+                    LargeObject waits = second.unwrap(PGConnection.class).getLargeObjectAPI().open(other,
+                            LargeObjectManager.WRITE);
                     for (int i = 0; i < LINES; i++) {
                         waits.write(LINE);
                     }
