@@ -64,8 +64,8 @@ final class LoadsAndChanges {
         List<Runnable> next = new ArrayList<>();
         synchronized (line) {
             boolean change = line.remove(place) && !place.loads;
-            changes -= change ? 1 : 0;
             made += change ? 1 : 0;
+            changes -= change ? 1 : 0;
             for (Place waiting : line) {
                 if (waiting.looks != null) {
                     next.add(waiting.looks);

@@ -236,10 +236,10 @@ final class Repetition {
     boolean waits(byte type) {
         OpenTransaction current = session.transaction().orNull();
         LostRows rows = lostRows;
-        if (current != null && type == Frontend.FUNCTION_CALL && mustWaitToLoad()) {
-            boolean waits = mayBook(current) && said.undone();
-            said.spoil(); // from then on
-            if (waits) {
+        if (type == Frontend.FUNCTION_CALL) {
+            boolean waits = current != null && mustWaitToLoad() && mayBook(current) && said.undone();
+            said.spoil(); // from then on, also if the line has changed since it was said
+            if (current != null && waits) {
                 beginAnew(type, current, 0);
             }
             return waits;
