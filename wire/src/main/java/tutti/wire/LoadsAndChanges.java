@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>
  * <b>The rule.</b> Loads and changes stand in one line. A change waits for the loads before it, and a load for the changes before it; loads do not wait for each other, nor do changes. A load is a transaction that copies rows into a table, from then on or from a TRUNCATE that precedes
- * that; a block that calls functions by their numbers, as libraries do to write large objects; and one that has lost to a schema change, when it is run again. Of the first, one that has looked at anything before waits for nobody: it might see something else later.
+ * that; a block that calls functions by their numbers, as libraries do to write large objects; and one that has lost to a schema change, when it is run again. Of the first, one that has looked at anything before waits for nobody: it might see something else later. Of the
+ * second, the reads of which nobody knows that they change nothing (a database may have operators of its own) keep none from waiting: what has been said is said again, and if the answers differ, it is lost, as it might have been at its end. A change that has been made before a transaction commits makes it lose no more.
  *
  * <p>
  * <b>Why nobody waits for long.</b> Whoever waits, waits for those before it only, for {@value #PATIENCE_SECONDS} s at most, and a change for no load whose client the engine has waited for for {@value #SILENCE_MILLIS} ms. Who stops waiting is as before: a
@@ -31,8 +32,6 @@ final class LoadsAndChanges {
     private final Set<Place> line = new LinkedHashSet<>();
     private final LongSupplier nanos;
     private volatile int changes;
-    /** How many have left the line. */
-    private volatile int made;
 
     private static final class Place {
         private final boolean loads;
@@ -63,9 +62,7 @@ final class LoadsAndChanges {
     private void leave(Place place) {
         List<Runnable> next = new ArrayList<>();
         synchronized (line) {
-            boolean change = line.remove(place) && !place.loads;
-            made += change ? 1 : 0;
-            changes -= change ? 1 : 0;
+            changes -= line.remove(place) && !place.loads ? 1 : 0;
             for (Place waiting : line) {
                 if (waiting.looks != null) {
                     next.add(waiting.looks);
@@ -97,8 +94,6 @@ final class LoadsAndChanges {
         private final Session session;
         private @Nullable Place load;
         private @Nullable Place change;
-        /** How many changes had been made before the transaction began. */
-        private int madeBefore;
         /** What is done instead of that which is waited for, if the client does not want it any more; null if it waits for nothing, or that is ended elsewhere. */
         private @Nullable Runnable cancelled;
 
@@ -106,9 +101,9 @@ final class LoadsAndChanges {
             this.session = session;
         }
 
-        /** Whether a load that begins now would have to wait, or to begin anew: a change has been made since its transaction began. */
+        /** Whether a load that begins now would have to wait. */
         boolean mustWait() {
-            return load == null && (changes > 0 || made != madeBefore);
+            return load == null && changes > 0;
         }
 
         /** The open transaction loads a table from now on. */
@@ -145,10 +140,6 @@ final class LoadsAndChanges {
 
         /** The client has said something. */
         void heard() {
-            if (session.cycle().none() && !session.transaction().isOpen()
-                    && session.backend().outsideOfTransaction()) {
-                madeBefore = made;
-            }
             Place mine = load;
             if (mine != null) {
                 mine.heardNanos = nanos.getAsLong();

@@ -268,11 +268,10 @@ final class Repetition {
         return true;
     }
 
-    /** Whether the open transaction would lose to a schema change in line if it called a function, as those that load large objects do, and has changed nothing so far. */
+    /** Whether the open transaction might lose to a schema change in line if it called a function, as those that load large objects do. */
     private boolean mustWaitToLoad() {
         OpenTransaction current = session.transaction().orNull();
-        return current != null && session.loads().mustWait() && current.extent() == OpenTransaction.Extent.BLOCK
-                && !session.transaction().work().mayHaveChanged();
+        return current != null && session.loads().mustWait() && current.extent() == OpenTransaction.Extent.BLOCK;
     }
 
     /** @param key what it books before; 0 if it waits for schema changes instead */
