@@ -67,7 +67,8 @@ final class ClientCycle {
     private boolean staysHere;
     private boolean untilAnswered;
     private @Nullable Warning warning;
-    private int executed;
+    private boolean hasExecuted;
+    private boolean inImplicitBlock;
     private @Nullable MultiStatementQuery script;
 
     private void to(State next) {
@@ -176,7 +177,8 @@ final class ClientCycle {
         failed = false;
         staysHere = false;
         untilAnswered = false;
-        executed = 0;
+        hasExecuted = false;
+        inImplicitBlock = false;
         warning = null;
         script = null;
     }
@@ -231,7 +233,8 @@ final class ClientCycle {
     /** Executes what it has executed again, as if for the first time. */
     void repeats() {
         failed = false;
-        executed = 0;
+        hasExecuted = false;
+        inImplicitBlock = false;
     }
 
     /** Whether its messages are in a transaction block, as far as they have been sent. */
@@ -244,14 +247,22 @@ final class ClientCycle {
         inBlock = is;
     }
 
-    /** A statement is executed by the extended protocol. Returns whether it is the cycle's first. */
-    boolean executesFirst() {
-        return executed++ == 0;
+    /**
+     * A statement is executed by the extended protocol.
+     *
+     * @param controls whether it begins or ends a transaction
+     * @return whether it is the cycle's first
+     */
+    boolean executesFirst(boolean controls) {
+        boolean first = !hasExecuted;
+        hasExecuted = true;
+        inImplicitBlock = !controls;
+        return first;
     }
 
-    /** Whether it has executed a statement by the extended protocol: to the engine what follows is in a block. */
-    boolean hasExecuted() {
-        return executed > 0;
+    /** Whether the statement that it has executed last by the extended protocol leaves a transaction open until Sync: to the engine what follows is in a block. */
+    boolean inImplicitBlock() {
+        return inImplicitBlock;
     }
 
     /** What the client is told before the completion of the message that is answered like this next. */

@@ -190,7 +190,7 @@ final class ExtendedMessages {
         if (prepared == null) {
             return Prepared.of(StatementKind.WRITE);
         }
-        return prepared.needsBlock() && !cycle.inBlock() && !cycle.hasExecuted()
+        return prepared.needsBlock() && !cycle.inBlock() && !cycle.inImplicitBlock()
                 ? prepared.outsideOfBlock()
                 : rules.now(prepared, end == portalEnd + 1);
     }
@@ -347,7 +347,7 @@ final class ExtendedMessages {
         if (prepared != null && prepared.isDone()) {
             return refuse(Errors.error("55000", "portal \"" + name(buffer, start) + "\" cannot be run"));
         }
-        boolean first = cycle.executesFirst();
+        boolean first = cycle.executesFirst(kind.controlsTransaction());
         questions.executes(kind, kind == StatementKind.SESSION ? utility(prepared).sql() : "");
         if ((kind.mayWrite() || kind == StatementKind.READ) && (prepared == null || prepared.question() == null)) {
             rules.reads(prepared == null ? null : prepared.bound());

@@ -196,6 +196,26 @@ class AsAServerTest {
         }
     }
 
+    @ParameterizedTest
+    @ValueSource(strings = {"commit", "rollback"})
+    void behindTheEndOfATransactionInItsCycleACursorIsInNoBlock(String end) throws Exception {
+        bothSay("1; 2; INSERT 0 1; 1; 2; WARNING 25P01 there is no transaction in progress; "
+                + end.toUpperCase(Locale.ROOT)
+                + "; 1; 2; ERROR 25P01 DECLARE CURSOR can only be used in transaction blocks; I", out -> {
+                    Frontend.statement(out, "insert into item values (1, 'x')");
+                    Frontend.statement(out, end);
+                    Frontend.statement(out, "declare c cursor for select 7");
+                    Frontend.sync(out);
+                });
+        bothSay("T; [" + (end.equals("commit") ? 1 : 0) + "]; SELECT 1; I", "select count(*) from item");
+        bothSay("1; 2; BEGIN; 1; 2; DECLARE CURSOR; T", out -> {
+            Frontend.statement(out, "begin");
+            Frontend.statement(out, "declare c cursor for select 7");
+            Frontend.sync(out);
+        });
+        bothSay("ROLLBACK; I", "rollback");
+    }
+
     @Test
     void behindAnotherStatementOfItsCycleACursorIsInABlock() throws Exception {
         bothSay("1; 2; T; [1]; SELECT 1; 1; 2; DECLARE CURSOR; 1; 2; T; [7]; FETCH 1; I", out -> {
