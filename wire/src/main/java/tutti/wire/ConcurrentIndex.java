@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -43,10 +44,47 @@ final class ConcurrentIndex {
     };
 
     private final Session session;
-    private @Nullable Wait wait;
+    private @Nullable Awaited wait;
 
     ConcurrentIndex(Session session) {
         this.session = session;
+    }
+
+    /** What the client waits for. */
+    private interface Awaited {
+        /** It is over, and comes to nothing. */
+        void fail(ErrorFields cause);
+    }
+
+    /**
+     * Finds out what an index is to be called, as {@link IndexBuilder#name} does.
+     *
+     * @param statement which says no name
+     * @param then told the name; empty if the server refuses such an index, null if it cannot be told
+     * @param fails told that the client has cancelled it
+     */
+    void name(PostgresFrontEnd.IndexBuilding building, IndexBuilder.Definition definition, byte[] statement,
+            Consumer<@Nullable String> then, Consumer<ErrorFields> fails) {
+        Awaited begun = new Awaited() {
+            @Override
+            public void fail(ErrorFields cause) {
+                wait = null;
+                fails.accept(cause);
+            }
+        };
+        wait = begun;
+        CompletableFuture<String> _ = building.builder().name(statement, definition)
+                .whenComplete((name, failed) -> session.onLoop(() -> {
+                    if (awaits(begun)) {
+                        wait = null;
+                        then.accept(failed == null ? name : null);
+                    }
+                }));
+    }
+
+    @SuppressWarnings("ReferenceEquality") // this very one
+    private boolean awaits(Awaited begun) {
+        return wait == begun;
     }
 
     /**
@@ -71,7 +109,7 @@ final class ConcurrentIndex {
      * @return whether that was an index that nodes build
      */
     boolean cancelled() {
-        Wait now = wait;
+        Awaited now = wait;
         if (now != null) {
             now.fail(Errors.CANCELLED);
         }
@@ -79,7 +117,7 @@ final class ConcurrentIndex {
     }
 
     /** Of one statement. */
-    private final class Wait implements IndexReports.Listener {
+    private final class Wait implements Awaited, IndexReports.Listener {
         private final PostgresFrontEnd.IndexBuilding building;
         private final IndexBuilder.Definition definition;
         private final byte[] statement;
@@ -100,9 +138,8 @@ final class ConcurrentIndex {
             this.build = building.builder().build(statement);
         }
 
-        @SuppressWarnings("ReferenceEquality") // this very one
         private boolean over() {
-            return wait != this;
+            return !awaits(this);
         }
 
         /** Asks all nodes, now and later. */
@@ -189,7 +226,8 @@ final class ConcurrentIndex {
             building.builder().reports().ignore(build, this);
         }
 
-        private void fail(ErrorFields cause) {
+        @Override
+        public void fail(ErrorFields cause) {
             if (!over()) {
                 end();
                 forget();

@@ -10,9 +10,11 @@ import tutti.wire.sql.SqlTokens;
 /**
  * Reads a CREATE INDEX without CONCURRENTLY, as far as it has to be known to build the same index under another name.
  *
- * @param definition what the index is to be
+ * @param definition what the index is to be; its name is empty if the statement says none
+ * @param before what stands before that name, or before where it would stand
+ * @param after what stands behind it
  */
-record IndexText(IndexBuilder.Definition definition) {
+record IndexText(IndexBuilder.Definition definition, String before, String after) {
     /** What {@link #question} answers if the index can be built. */
     static final String BUILDS = "b";
     /** What it answers, before the table's name, if that is partitioned. */
@@ -27,7 +29,7 @@ record IndexText(IndexBuilder.Definition definition) {
     /**
      * Reads it.
      *
-     * @return null if it is no such statement, says no name for the index, or one that has to be looked at more closely
+     * @return null if it is no such statement, or says a name that has to be looked at more closely
      */
     static @Nullable IndexText read(String sql, boolean standardStrings) {
         byte[] bytes = sql.getBytes(StandardCharsets.UTF_8);
@@ -45,19 +47,25 @@ record IndexText(IndexBuilder.Definition definition) {
             return null;
         }
         at.advance();
+        boolean unnamed = at.atWord(ON);
         for (long word : IF_NOT_EXISTS) {
             if (at.atWord(word)) {
                 at.advance();
             }
         }
-        String name = at.atWord(ON) ? null : name(bytes, at);
-        if (name == null) {
-            return null;
+        String before = new String(bytes, 0, at.start(), StandardCharsets.UTF_8);
+        String name = "";
+        if (!unnamed) {
+            name = at.atWord(ON) ? null : name(bytes, at);
+            if (name == null) {
+                return null;
+            }
+            at.advance();
         }
-        at.advance();
         if (!at.atWord(ON)) {
             return null;
         }
+        String after = new String(bytes, at.start(), bytes.length - at.start(), StandardCharsets.UTF_8);
         at.advance();
         if (at.atWord(ONLY)) {
             at.advance();
@@ -85,7 +93,23 @@ record IndexText(IndexBuilder.Definition definition) {
                 ? null
                 : new IndexText(new IndexBuilder.Definition(unique, name,
                         new String(bytes, table, rest - table, StandardCharsets.UTF_8),
-                        new String(bytes, rest, end - rest, StandardCharsets.UTF_8)));
+                        new String(bytes, rest, end - rest, StandardCharsets.UTF_8)), before, after);
+    }
+
+    /** Whether the statement says a name for the index. */
+    boolean isNamed() {
+        return !definition.name().isEmpty();
+    }
+
+    /** The same with another name. */
+    IndexText named(String name) {
+        return new IndexText(new IndexBuilder.Definition(definition.unique(), name, definition.table(),
+                definition.rest()), before, after);
+    }
+
+    /** The statement, where it says a name. */
+    String sql() {
+        return before + Table.quote(definition.name()) + ' ' + after;
     }
 
     /** The identifier that stands here; null if there is none, or it is not as it looks. */

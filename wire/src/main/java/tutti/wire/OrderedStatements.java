@@ -4,8 +4,10 @@ import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import java.util.List;
 import java.util.Map;
+import java.util.function.BiConsumer;
 import java.util.function.BiFunction;
 import java.util.function.Consumer;
+import java.util.function.Function;
 import java.util.function.IntFunction;
 import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
@@ -72,17 +74,18 @@ final class OrderedStatements {
                 if (script != null) {
                     script.handedIn();
                 }
-                byte[] ordered = capture.orderedStatement(statement.sql(), reply.row());
                 UnaryOperator<byte[]> response = script == null ? UnaryOperator.identity() : script::placed;
                 PostgresFrontEnd.IndexBuilding building = session.indexBuilding();
                 IndexText index = statement.concurrently() && building != null
                         ? IndexText.read(statement.sql(), capture.standardStrings(reply.row()))
                         : null;
+                Function<String, byte[]> ordered = sql -> capture.orderedStatement(sql, reply.row());
                 if (index == null || building == null) {
-                    order(ordered, statement.concurrently() ? UtilityStatement.NOT_CONCURRENTLY : null, response,
-                            simple);
+                    order(ordered.apply(statement.sql()),
+                            statement.concurrently() ? UtilityStatement.NOT_CONCURRENTLY : null, response, simple);
                 } else {
-                    build(index, building, ordered, notice -> order(ordered, notice, response, simple), simple);
+                    build(index, building, ordered.apply(statement.sql()), ordered,
+                            (made, notice) -> order(made, notice, response, simple), simple);
                 }
             }
         });
@@ -98,9 +101,18 @@ final class OrderedStatements {
         }, () -> over(Errors.CANCELLED, simple));
     }
 
-    /** Has an index built beside the order before its statement is ordered, unless that would do nothing, or be refused. */
+    /**
+     * Has an index built beside the order before its statement is ordered, unless that would do nothing, or be refused. One without a name has the one first that the server would
+     * give it: all nodes are to call it the same, however they make it.
+     *
+     * @param statement as the client has it
+     * @param ordered makes what is ordered of a text
+     * @param then told what to order, and what the client is to hear before, null if nothing
+     */
     private void build(IndexText index, PostgresFrontEnd.IndexBuilding building, byte[] statement,
-            Consumer<@Nullable ErrorFields> then, boolean simple) {
+            Function<String, byte[]> ordered, BiConsumer<byte[], @Nullable ErrorFields> then, boolean simple) {
+        ConcurrentIndex builds = session.concurrentIndex();
+        Consumer<ErrorFields> fails = cause -> over(cause, simple);
         backend.batch().once(index.question(), SentMessage.OWN_ROW).sync(reply -> {
             String answer = reply.row().isEmpty() ? "" : String.valueOf(reply.row().getFirst());
             if (reply.error() != null || cycle.failed()) {
@@ -108,11 +120,20 @@ final class OrderedStatements {
             } else if (answer.startsWith(IndexText.PARTITIONED)) {
                 over(Errors.notSupported("cannot create index on partitioned table \"" + answer.substring(1)
                         + "\" concurrently"), simple);
-            } else if (answer.equals(IndexText.BUILDS)) {
-                session.concurrentIndex().begin(building, index.definition(), statement, then,
-                        cause -> over(cause, simple));
+            } else if (!answer.equals(IndexText.BUILDS)) {
+                then.accept(statement, null);
+            } else if (index.isNamed()) {
+                builds.begin(building, index.definition(), statement, notice -> then.accept(statement, notice), fails);
             } else {
-                then.accept(null);
+                builds.name(building, index.definition(), statement, name -> {
+                    if (name == null || name.isEmpty()) {
+                        then.accept(statement, name == null ? UtilityStatement.NOT_CONCURRENTLY : null);
+                        return;
+                    }
+                    IndexText named = index.named(name);
+                    byte[] made = ordered.apply(named.sql());
+                    builds.begin(building, named.definition(), made, notice -> then.accept(made, notice), fails);
+                }, fails);
             }
         });
     }

@@ -1,8 +1,10 @@
 package tutti.wire;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -33,8 +35,20 @@ class IndexTextTest {
         assertEquals("on", read("CREATE INDEX \"on\" ON item (n)").name());
     }
 
+    @Test
+    void oneWithoutANameIsGivenOneWhereItStands() {
+        IndexText text = IndexText.read("/* ä */ CREATE UNIQUE INDEX  ON ONLY item (n) -- end", true);
+        assertNotNull(text);
+        assertFalse(text.isNamed());
+        assertEquals(new Definition(true, "", "item", " (n)"), text.definition());
+        IndexText named = text.named("item_\"n\"_idx");
+        assertTrue(named.isNamed());
+        assertEquals("/* ä */ CREATE UNIQUE INDEX  \"item_\"\"n\"\"_idx\" ON ONLY item (n) -- end", named.sql());
+        assertEquals(new Definition(true, "item_\"n\"_idx", "item", " (n)"), named.definition());
+    }
+
     @ParameterizedTest
-    @ValueSource(strings = {"CREATE INDEX ON item (n)", "CREATE INDEX U&\"x\" ON item (n)",
+    @ValueSource(strings = {"CREATE INDEX IF NOT EXISTS ON item (n)", "CREATE INDEX U&\"x\" ON item (n)",
             "CREATE INDEX ä ON item (n)",
             "CREATE INDEX i ON U&\"item\" (n)", "CREATE INDEX i item (n)", "CREATE INDEX i ON item",
             "CREATE TABLE i ()",

@@ -45,10 +45,16 @@ class ConcurrentIndexClusterTest {
         cluster.execute(0, "CREATE TABLE item (id serial PRIMARY KEY, n int, word text)",
                 "INSERT INTO item (n, word) SELECT i, 'word ' || i FROM generate_series(1, 10000) i");
         cluster.awaitLevel();
-        old = cluster.beneath(HELD);
-        old.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
-        old.setAutoCommit(false);
-        old.createStatement().execute("SELECT count(*) FROM pg_class");
+        old = snapshot();
+    }
+
+    /** For which builds at that node wait that have not come so far. */
+    private Connection snapshot() throws SQLException {
+        Connection taken = cluster.beneath(HELD);
+        taken.setTransactionIsolation(Connection.TRANSACTION_REPEATABLE_READ);
+        taken.setAutoCommit(false);
+        taken.createStatement().execute("SELECT count(*) FROM pg_class");
+        return taken;
     }
 
     @AfterEach
@@ -141,6 +147,40 @@ class ConcurrentIndexClusterTest {
                 }
             }
         }
+    }
+
+    @Test
+    void oneWithoutANameIsBuiltTooAndHasItsNameEverywhere() throws Exception {
+        String named = "SELECT count(*) FROM pg_index WHERE indrelid = 'item'::regclass AND indisvalid"
+                + " AND indexrelid::regclass::text IN ('item_n_lower_idx', 'item_n_lower_idx1')";
+        try (Connection client = patient();
+                Statement statement = client.createStatement();
+                Connection second = patient();
+                Statement another = second.createStatement()) {
+            String create = "CREATE INDEX CONCURRENTLY ON item (n, lower(word))";
+            CompletableFuture<String> created = create(statement, create);
+            awaitHeld();
+            writeEverywhere(5);
+            CompletableFuture<String> next = create(another, create);
+            // the server that is held up builds one after the other
+            cluster.ids().filter(id -> id != HELD)
+                    .forEach(id -> FaultCluster.await("node " + id + " builds both", () -> count(id, HIDDEN) == 2));
+            try (Connection younger = snapshot()) {
+                old.rollback();
+                assertNull(created.get(60, TimeUnit.SECONDS), "no node has built it in line");
+                cluster.awaitLevel();
+                writeEverywhere(5);
+                assertTrue(!next.isDone(), "it waits for what the build waits for");
+                younger.rollback();
+            }
+            assertNull(next.get(60, TimeUnit.SECONDS), "no node has built it in line");
+            assertEquals("42703", create(statement, "CREATE INDEX CONCURRENTLY ON item (nothing)").get());
+            assertEquals("42601", create(statement, "CREATE INDEX CONCURRENTLY IF NOT EXISTS ON item (n)").get());
+        }
+        cluster.awaitLevel();
+        assertEquals(List.of(2L, 2L, 2L), cluster.ids().mapToObj(id -> count(id, named)).toList());
+        assertEquals(List.of(0L, 0L, 0L), cluster.ids().mapToObj(id -> count(id, HIDDEN)).toList());
+        cluster.assertSame();
     }
 
     @Test

@@ -21,6 +21,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -56,6 +57,8 @@ public final class IndexBuilder implements IndexBuilds {
     static final int BUILDS_MAX = 4;
     /** So many names are kept for errors, which may be on their way when an index is built no more. */
     private static final int NAMES_MAX = 64;
+    /** So many of its names are tried for an index without one. */
+    private static final int NAMES_TRIED_MAX = 100;
     /** So long is an index kept of which nobody has asked for anything. */
     static final Duration KEPT = Duration.ofMinutes(5);
     /** So long a build waits for one older transaction of the server's; then the index is built in line, which makes that give way, or waits for nobody. */
@@ -133,7 +136,7 @@ public final class IndexBuilder implements IndexBuilds {
      * What an index is to be, as a CREATE INDEX says.
      *
      * @param unique whether it says so
-     * @param name of the index
+     * @param name of the index; empty if it says none
      * @param table its name as it is written
      * @param rest what stands behind that
      */
@@ -260,7 +263,7 @@ public final class IndexBuilder implements IndexBuilds {
                 }
                 if (stopped > 0 || jobs.size() >= BUILDS_MAX) {
                     build.state = State.FAILED;
-                    build.failure = notPossible("this node builds other indexes, or changes its schema");
+                    build.failure = busy();
                 } else {
                     begun = build;
                     build.job = begin();
@@ -276,6 +279,10 @@ public final class IndexBuilder implements IndexBuilds {
             // one of the same name may be there
             CompletableFuture<Void> _ = clear().thenRun(() -> run(name, now));
         }
+    }
+
+    private static ErrorFields busy() {
+        return notPossible("this node builds other indexes, or changes its schema");
     }
 
     private static ErrorFields notPossible(String why) {
@@ -305,6 +312,84 @@ public final class IndexBuilder implements IndexBuilds {
             leftovers |= build.lives();
         }
         clear();
+    }
+
+    // ------------------------------------------------------------------------------------------ names
+
+    /**
+     * What the server would call an index whose definition says no name, if it made it now: it makes them, one after the other, of an empty temporary table that has the name and the columns of the
+     * definition's, until one has a name that no relation in the table's schema has, and no index that is being built there is to have.
+     *
+     * @param statement whose rights and settings it is made with
+     * @return the name; empty if the server refuses such an index. Fails if it cannot be told
+     */
+    public CompletableFuture<String> name(byte[] statement, Definition definition) {
+        Statement of = Statement.of(statement);
+        Job job;
+        String others;
+        synchronized (this) {
+            if (closed || stopped > 0 || jobs.size() >= BUILDS_MAX) {
+                return CompletableFuture.failedFuture(new PostgresException(busy()));
+            }
+            job = begin();
+            others = Stream.concat(Stream.of("(NULL::pg_catalog.text, NULL::pg_catalog.text)"),
+                    builds.values().stream().filter(Build::lives).map(build -> "(" + Table.literal(build.hidden) + ", "
+                            + Table.literal(build.definition.name()) + ")"))
+                    .collect(Collectors.joining(", "));
+        }
+        return inSession(job, OwnSessions.superuser(settings, APPLICATION),
+                connection -> makeRole(connection, of.role()))
+                .thenCompose(id -> inSession(job, OwnSessions.plain(roles.settings(id), APPLICATION),
+                        connection -> name(connection, of, definition, others)))
+                .whenComplete((_, _) -> job.over.complete(null));
+    }
+
+    private static CompletableFuture<String> name(BackendConnection connection, Statement statement,
+            Definition definition, String others) {
+        return say(connection, beginning(statement))
+                .thenCompose(_ -> connection.query("SELECT relname, relnamespace FROM pg_catalog.pg_class WHERE oid"
+                        + " OPERATOR(pg_catalog.=) pg_catalog.to_regclass(" + Table.literal(definition.table()) + ")"))
+                .thenCompose(found -> {
+                    if (found.rows().isEmpty()) {
+                        return CompletableFuture.completedFuture("");
+                    }
+                    String table = Table.quote(String.valueOf(found.rows().getFirst().get(0)));
+                    String free = free(String.valueOf(found.rows().getFirst().get(1)), others);
+                    return connection
+                            .statement("CREATE TEMPORARY TABLE " + table + " (LIKE " + definition.table() + ")")
+                            .thenCompose(_ -> free(connection,
+                                    create(definition) + "ON pg_temp." + table + " " + definition.rest(), free,
+                                    NAMES_TRIED_MAX));
+                })
+                .exceptionally(failed -> {
+                    if (cause(failed) instanceof PostgresException refused && !refused.sqlState().equals(NO_RIGHT)
+                            && !refused.sqlState().equals(NOT_POSSIBLE)) {
+                        return "";
+                    }
+                    throw new CompletionException(cause(failed));
+                });
+    }
+
+    /** Of the indexes of the session's temporary table, the name of one that is free in a schema, given which indexes that are being built are to be called what. */
+    private static String free(String schema, String others) {
+        return """
+                SELECT x.relname FROM pg_catalog.pg_class x
+                    WHERE x.relnamespace OPERATOR(pg_catalog.=) pg_catalog.pg_my_temp_schema() AND x.relkind OPERATOR(pg_catalog.=) 'i'
+                        AND NOT EXISTS (SELECT FROM pg_catalog.pg_class t WHERE t.relnamespace OPERATOR(pg_catalog.=) %1$s
+                            AND (t.relname OPERATOR(pg_catalog.=) x.relname OR EXISTS (SELECT FROM (VALUES %2$s) AS b (hidden, name)
+                                WHERE b.hidden OPERATOR(pg_catalog.=) t.relname::pg_catalog.text
+                                    AND b.name OPERATOR(pg_catalog.=) x.relname::pg_catalog.text)))"""
+                .formatted(schema, others);
+    }
+
+    private static CompletableFuture<String> free(BackendConnection connection, String create, String free, int tries) {
+        if (tries == 0) {
+            return CompletableFuture.failedFuture(new PostgresException(notPossible("all its names are taken")));
+        }
+        return connection.statement(create).thenCompose(_ -> connection.query(free))
+                .thenCompose(found -> found.rows().isEmpty()
+                        ? free(connection, create, free, tries - 1)
+                        : CompletableFuture.completedFuture(String.valueOf(found.value())));
     }
 
     // ------------------------------------------------------------------------------------------ building
@@ -381,28 +466,39 @@ public final class IndexBuilder implements IndexBuilds {
                 });
     }
 
-    private CompletableFuture<?> build(BackendConnection connection, Build build) {
-        Definition definition = build.definition;
-        String kind = definition.unique() ? "CREATE UNIQUE INDEX " : "CREATE INDEX ";
-        String set = build.statement.settings().entrySet().stream()
+    /** Says statements by the extended protocol, one after the other. */
+    private static CompletableFuture<?> say(BackendConnection connection, List<String> statements) {
+        CompletableFuture<?> said = CompletableFuture.completedFuture(null);
+        for (String statement : statements) {
+            said = said.thenCompose(_ -> connection.statement(statement));
+        }
+        return said;
+    }
+
+    /** What begins a transaction with the rights and settings of a statement's client. */
+    private static List<String> beginning(Statement statement) {
+        String set = statement.settings().entrySet().stream()
                 .filter(setting -> Statement.SETTINGS.contains(setting.getKey()))
                 .map(setting -> "pg_catalog.set_config(" + Table.literal(setting.getKey()) + ", "
                         + Table.literal(setting.getValue()) + ", false)")
                 .collect(Collectors.joining(", "));
-        List<String> statements = new ArrayList<>();
-        statements.add("SELECT true" + (set.isEmpty() ? "" : ", " + set));
-        statements.add(WAITS);
-        statements.add("SET ROLE " + Table.quote(build.statement.role()));
+        return List.of("SELECT true" + (set.isEmpty() ? "" : ", " + set), WAITS,
+                "SET ROLE " + Table.quote(statement.role()), "BEGIN");
+    }
+
+    private static String create(Definition definition) {
+        return definition.unique() ? "CREATE UNIQUE INDEX " : "CREATE INDEX ";
+    }
+
+    private static CompletableFuture<?> build(BackendConnection connection, Build build) {
+        Definition definition = build.definition;
+        List<String> statements = new ArrayList<>(beginning(build.statement));
         // what is found out of one that looks the same goes with its transaction, and so does the role that finds it out
-        statements.add("BEGIN");
         statements.add("CREATE TEMPORARY TABLE tutti_probe (LIKE " + definition.table() + ")");
-        statements.add(kind + "tutti_probe_i ON pg_temp.tutti_probe " + definition.rest());
+        statements.add(create(definition) + "tutti_probe_i ON pg_temp.tutti_probe " + definition.rest());
         statements.add("RESET ROLE");
         statements.add("SET LOCAL search_path = pg_catalog, pg_temp");
-        CompletableFuture<?> made = CompletableFuture.completedFuture(null);
-        for (String statement : statements) {
-            made = made.thenCompose(_ -> connection.statement(statement));
-        }
+        CompletableFuture<?> made = say(connection, statements);
         return made.thenCompose(_ -> connection.query(HARMLESS)).handle((harmless, failed) -> {
             if (failed != null) {
                 throw cause(failed) instanceof PostgresException refused && !refused.sqlState().equals(NO_RIGHT)
@@ -413,7 +509,7 @@ public final class IndexBuilder implements IndexBuilds {
             }
             return null;
         }).thenCompose(_ -> connection.query("ROLLBACK"))
-                .thenCompose(_ -> connection.statement(kind + "CONCURRENTLY " + build.hidden + " ON "
+                .thenCompose(_ -> connection.statement(create(definition) + "CONCURRENTLY " + build.hidden + " ON "
                         + definition.table() + " " + definition.rest()));
     }
 

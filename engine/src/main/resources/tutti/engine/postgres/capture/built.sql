@@ -10,7 +10,8 @@ CREATE VIEW tutti.built AS
         WHERE x.relkind = 'i' AND x.relname ~ <built names> AND NOT EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = x.oid AND c.contype <> 'f');
 
 -- Gives one its name, as CREATE INDEX would at the same position. It fails if that would, or if it cannot be told. Queries that are planned already are planned anew: so
--- the table's own row changes, which nothing else may write meanwhile without a regard for transactions.
+-- the table's own row changes. The table is not locked, as another index of it may be built just now; what that, or VACUUM, writes into the same row without a regard for
+-- transactions waits for this one's end (since PostgreSQL 18).
 CREATE OR REPLACE FUNCTION tutti.name_built(secret bytea, built text, name text, role text) RETURNS void LANGUAGE plpgsql SECURITY DEFINER
     <fixed settings> AS $function$
 DECLARE
@@ -20,7 +21,6 @@ BEGIN
     SELECT b.indexrelid, b.indrelid INTO STRICT i FROM tutti.built b JOIN pg_class c ON c.oid = b.indrelid
         WHERE b.indexrelid = built::oid AND pg_has_role(role, c.relowner, 'USAGE') AND has_schema_privilege(role, c.relnamespace, 'CREATE');
     PERFORM set_config('<mark>', 'tutti adopting', true);
-    EXECUTE format('LOCK TABLE ONLY %s IN SHARE UPDATE EXCLUSIVE MODE', i.indrelid::regclass);
     UPDATE pg_index SET indisvalid = true WHERE indexrelid = i.indexrelid AND indisready AND indislive;
     UPDATE pg_class SET relhasindex = true WHERE oid = i.indrelid;
     EXECUTE format('ALTER INDEX %s RENAME TO %I', i.indexrelid::regclass, name);

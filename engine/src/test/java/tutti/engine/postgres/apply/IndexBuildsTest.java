@@ -136,6 +136,49 @@ class IndexBuildsTest {
                 + " AND datname = current_database()"), "no session is left");
     }
 
+    private String name(String table, String rest) {
+        Definition definition = new Definition(false, "", table, " " + rest);
+        return builder.name(create(definition).toBytes(), definition).orTimeout(60, TimeUnit.SECONDS).join();
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"(n)", "(n, word)", "(lower(word), (n + 1), (n + 2)) INCLUDE (n) WHERE n > 1",
+            "USING hash (word)", "((word || n))"})
+    void oneWithoutANameIsCalledAsTheServerWouldCallIt(String rest) throws Exception {
+        String longest = "\"Ein Täbellenname " + "ä".repeat(20) + "\"";
+        for (String table : List.of("item", longest, "other.item")) {
+            String make = "CREATE TABLE " + table + " (id int PRIMARY KEY, n int, word text)";
+            for (String sql : table.equals("item")
+                    ? List.<String>of()
+                    : List.of("CREATE SCHEMA IF NOT EXISTS other", make)) {
+                pair.execute(new Statement(sql, TestServer.USER, Map.of("search_path", "public")));
+            }
+            for (int taken = 0; taken < 3; taken++) {
+                String called = name(table, rest);
+                pair.execute(new Statement("CREATE INDEX ON " + table + " " + rest, TestServer.USER,
+                        Map.of("search_path", "public")));
+                assertEquals("[[" + called + "]]",
+                        rows("SELECT relname FROM pg_class WHERE relkind = 'i' AND oid >= 16384"
+                                + " ORDER BY oid::bigint DESC LIMIT 1"));
+            }
+        }
+        assertEquals("", name("item", "(nothing)"), "the server is to say what is wrong");
+        assertEquals("", name("nothing", rest));
+        assertEquals(NONE, rows(HIDDEN));
+        assertEquals("[[0]]", rows("SELECT count(*) FROM pg_stat_activity WHERE application_name = 'tutti index'"
+                + " AND datname = current_database()"), "no session is left");
+    }
+
+    @Test
+    void aNameThatOneIsToHaveIsTaken() throws Exception {
+        for (String sql : List.of("CREATE SCHEMA other", "CREATE TABLE other.item (n int)")) {
+            pair.execute(new Statement(sql, TestServer.USER, Map.of("search_path", "public")));
+        }
+        build(new Definition(false, "item_n_idx", "item", " (n)"));
+        assertEquals("item_n_idx1", name("item", "(n)"));
+        assertEquals("item_n_idx", name("other.item", "(n)"), "in its schema only");
+    }
+
     @Test
     void aUniqueOneIsAKeyFromItsPositionOnAndNotBefore() throws Exception {
         pair.execute(new Statement("ALTER TABLE item ALTER n SET NOT NULL", TestServer.USER,
