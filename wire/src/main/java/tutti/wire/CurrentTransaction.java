@@ -101,10 +101,10 @@ final class CurrentTransaction {
         return current != null && current.extent() == Extent.CYCLE;
     }
 
-    /** Whether the node wants the open transaction to be rolled back, and that has not been done. */
+    /** Whether the node, or the session itself, wants the open transaction to be rolled back, and that has not been done. */
     boolean rollbackWanted() {
         OpenTransaction current = open;
-        return current != null && current.rollbackWanted();
+        return current != null && (current.rollbackWanted() || current.givenUp());
     }
 
     /** What the open transaction has done. */

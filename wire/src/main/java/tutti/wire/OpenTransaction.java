@@ -124,6 +124,7 @@ final class OpenTransaction implements LocalTransaction {
     private Runnable work = () -> {};
     private boolean repeatable;
     private boolean repeatAsked;
+    private boolean givenUp;
     private @Nullable ErrorFields retry;
     private ConflictClasses classes = ConflictClasses.ALL;
     private boolean vouched;
@@ -283,6 +284,16 @@ final class OpenTransaction implements LocalTransaction {
     /** Whether the node wants it to be rolled back and that has not been done. */
     boolean rollbackWanted() {
         return rollback == Rollback.WANTED;
+    }
+
+    /** The session itself wants it to be rolled back. */
+    void giveUp() {
+        givenUp = true;
+    }
+
+    /** Whether the session wants that and it has not been done. */
+    boolean givenUp() {
+        return givenUp && !rolledBack();
     }
 
     /** Whether it is rolled back in the engine. */

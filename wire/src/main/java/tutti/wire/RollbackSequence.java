@@ -99,6 +99,7 @@ final class RollbackSequence {
 
     /** The session itself gives its transaction up: rolls back, whatever is going on. */
     void ofItself(OpenTransaction current) {
+        current.giveUp();
         if (isStill()) {
             begin();
         } else {

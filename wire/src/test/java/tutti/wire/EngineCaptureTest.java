@@ -52,7 +52,7 @@ class EngineCaptureTest {
                 () -> tutti.engine.postgres.catalog.InBandTables.NONE,
                 () -> CompletableFuture.completedFuture(null), _ -> null, () -> false,
                 new CaptureInstaller.Functions(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-                        21, 22,
+                        21, 22, 23, 24,
                         "life",
                         List.of()),
                 new byte[1]);

@@ -17,6 +17,18 @@ final class EngineCalls {
     /** Lets a schema change happen that may not depend on rows which some nodes lack: nobody has looked. */
     private static final byte[] ORDERED = "ordered".getBytes(StandardCharsets.US_ASCII);
 
+    /** How a transaction begins. */
+    enum Begin {
+        /** It has begun. */
+        BEGUN,
+        /** With what is applied. */
+        PLAIN,
+        /** What there is of indexes that this node builds is dropped before. */
+        DROPPING,
+        /** So it is, and no client's transaction changes the schema meanwhile. */
+        ALONE
+    }
+
     private final ApplierServices engine;
 
     EngineCalls(ApplierServices engine) {
@@ -72,6 +84,8 @@ final class EngineCalls {
         } else if (statement.isPlacement()) {
             return call(batch, engine.functions().place(), bytes(Placements.array(statement.texts())),
                     bytes(statement.role()));
+        } else if (statement.isNaming()) {
+            return call(batch, engine.functions().nameAsTold(), bytes(statement.sql()));
         }
         return statement.isRequest() ? request(batch, statement) : change(batch, statement, ordered);
     }
@@ -113,9 +127,17 @@ final class EngineCalls {
                 bytes(statement.role()));
     }
 
-    /** Drops what there is of indexes that are built beside the order. */
-    void dropBuilt(Batch batch) {
-        call(batch, engine.functions().dropBuilt());
+    /**
+     * Has what only this node has end, or be dropped, before what is the same at all: indexes that are built beside the order, and, if that is asked for, clients' transactions that change the
+     * schema.
+     */
+    void begin(Batch batch, Begin begin) {
+        if (begin == Begin.ALONE) {
+            call(batch, engine.functions().nameAlone());
+        }
+        if (begin == Begin.ALONE || begin == Begin.DROPPING) {
+            call(batch, engine.functions().dropBuilt());
+        }
     }
 
     /** Gives a life of a node the next values of sequences; nothing of that is refused. */

@@ -21,6 +21,7 @@ import tutti.engine.postgres.apply.NetEffect.Step;
 import tutti.engine.postgres.capture.CaptureInstaller.Role;
 import tutti.engine.postgres.capture.Changes.Change;
 import tutti.engine.postgres.capture.Promise;
+import tutti.engine.postgres.apply.EngineCalls.Begin;
 import tutti.engine.postgres.capture.Statement;
 import tutti.pgwire.Backend;
 import tutti.pgwire.BackendConnection;
@@ -49,16 +50,6 @@ public final class PostgresApplier implements Applier {
     private static final String NOT_THERE = "42704";
     /** No position: they begin at 1. */
     private static final long NOT_YET = 0;
-
-    /** How a transaction begins. */
-    private enum Begin {
-        /** It has begun. */
-        BEGUN,
-        /** With what is applied. */
-        PLAIN,
-        /** What there is of indexes that this node builds is dropped before. */
-        DROPPING
-    }
 
     private final ApplierServices engine;
     private final EngineCalls calls;
@@ -98,9 +89,9 @@ public final class PostgresApplier implements Applier {
     private void apply(long position, List<WriteSet> writes, long last, Completion<Void> done) {
         List<WriteSet> all = List.copyOf(writes);
         if (engine.builds().any() && changesTables(all)) {
-            withoutBuilds(done, end -> apply(position, all, last, true, end));
+            withoutBuilds(done, end -> apply(position, all, last, Begin.DROPPING, end));
         } else {
-            apply(position, all, last, false, done);
+            apply(position, all, last, Begin.PLAIN, done);
         }
     }
 
@@ -142,8 +133,7 @@ public final class PostgresApplier implements Applier {
         }));
     }
 
-    /** @param dropping whether what there is of indexes that this node builds is dropped before */
-    private void apply(long position, List<WriteSet> all, long last, boolean dropping, Completion<Void> done) {
+    private void apply(long position, List<WriteSet> all, long last, Begin begin, Completion<Void> done) {
         onConnection(Role.APPLIER, done, server -> {
             schemaChanged = false;
             applying = true;
@@ -152,7 +142,7 @@ public final class PostgresApplier implements Applier {
                     : engine.watch(loop, position, server.processId());
             ChangeParts parts = new ChangeParts(all.stream().map(WriteSet::changes).toList());
             TimeLimit limit = rowsLimit(position, server, all.stream().mapToLong(each -> each.changes().length).sum());
-            apply(server, engine.schema(), parts, dropping ? Begin.DROPPING : Begin.PLAIN, last, new Completion<>() {
+            apply(server, engine.schema(), parts, begin, last, new Completion<>() {
                 @Override
                 public void succeeded(Void nothing) {
                     limit.over();
@@ -170,9 +160,12 @@ public final class PostgresApplier implements Applier {
                     EngineFailure why = limit.over(failure);
                     engine.failed(why);
                     over(() -> rollback(Role.APPLIER, () -> {
-                        if (!dropping && engine.builds().any() && !why.sqlState().equals(CONNECTION_FAILURE)) {
+                        if (isChosen(failure, begin)) {
+                            withoutBuilds(done, end -> apply(position, all, last, Begin.ALONE, end));
+                        } else if (begin == Begin.PLAIN && engine.builds().any()
+                                && !why.sqlState().equals(CONNECTION_FAILURE)) {
                             // an index that other nodes may not have may have refused a row
-                            withoutBuilds(done, end -> apply(position, all, last, true, end));
+                            withoutBuilds(done, end -> apply(position, all, last, Begin.DROPPING, end));
                         } else {
                             done.failed(why);
                         }
@@ -188,6 +181,11 @@ public final class PostgresApplier implements Applier {
         });
     }
 
+    /** Whether the server may have chosen a name because of what clients of this node alone have not committed. */
+    private static boolean isChosen(EngineFailure failure, Begin begin) {
+        return begin != Begin.ALONE && failure.sqlState().equals(Statement.CHOSEN_BESIDE_OTHERS);
+    }
+
     private TimeLimit rowsLimit(long position, BackendConnection server, long bytes) {
         return new TimeLimit(loop, TimeLimit.forRows(engine.rowsTime(), bytes),
                 "what clients' code does when the rows of position " + position + " are written",
@@ -201,9 +199,7 @@ public final class PostgresApplier implements Applier {
         if (begin != Begin.BEGUN) {
             batch.query(BEGIN, 1);
         }
-        if (begin == Begin.DROPPING) {
-            calls.dropBuilt(batch);
-        }
+        calls.begin(batch, begin);
         ChangeParts.Part part;
         byte[] statement;
         try {
@@ -504,9 +500,7 @@ public final class PostgresApplier implements Applier {
         onConnection(role, done, server -> {
             Batch batch = new Batch(server.buffer());
             batch.query(BEGIN, 1);
-            if (begin == Begin.DROPPING) {
-                calls.dropBuilt(batch);
-            }
+            calls.begin(batch, begin);
             if (!statement.isGrant()) {
                 calls.call(batch, engine.functions().checkPrepared());
             }
@@ -556,7 +550,9 @@ public final class PostgresApplier implements Applier {
                             ? !results.lost()
                             : results.completed() <= end && results.refusedByAll();
                     rollback(role, () -> {
-                        if (refused) {
+                        if (refused && isChosen(failure, begin)) {
+                            withoutBuilds(done, end -> execute(position, statement, null, Begin.ALONE, end));
+                        } else if (refused) {
                             done.succeeded(new ExecuteResult(result(statement, failure), results.response()));
                         } else {
                             done.failed(why);
@@ -590,9 +586,7 @@ public final class PostgresApplier implements Applier {
         onConnection(Role.APPLIER, done, server -> {
             Batch batch = new Batch(server.buffer());
             batch.query(BEGIN, 1);
-            if (begin == Begin.DROPPING) {
-                calls.dropBuilt(batch);
-            }
+            calls.begin(batch, begin);
             int place = calls.call(batch, engine.functions().takePrepared(), EngineCalls.bytes(end.identifier()),
                     EngineCalls.bytes(end.token()),
                     EngineCalls.bytes(statement.role()));

@@ -233,6 +233,8 @@ public final class CaptureInstaller {
      * @param place keeps tables on some nodes only: secret, an array of schemas and names, numbers of the nodes
      * @param nameBuilt gives an index that was built beside the order its name: secret, its object id, name, role
      * @param dropBuilt drops the others: secret
+     * @param nameAlone has no client's transaction change the schema meanwhile: secret
+     * @param nameAsTold gives indexes and sequences the names that another node tells: secret, what it tells
      * @param largeObject makes or unlinks a large object: secret, and the parts of {@link Changes.Change.LargeObject}
      * @param largePages writes pages of one: secret, and the parts of {@link Changes.Change.LargePages}
      * @param finishUnread closes the capture of what every node executes, of which nobody reads what has changed: secret
@@ -242,7 +244,7 @@ public final class CaptureInstaller {
     public record Functions(int finish, int record, int recordInBand, int allowStatement, int beforeSetConstraints,
             int afterSetConstraints, int beginAs, int endAs, int truncate, int skip, int raise,
             int grantShare, int restart, int prepare, int takePrepared, int checkPrepared, int largeObject,
-            int largePages, int place, int nameBuilt, int dropBuilt, int finishUnread,
+            int largePages, int place, int nameBuilt, int dropBuilt, int finishUnread, int nameAlone, int nameAsTold,
             String life, List<String> roleNames) {
         /** The setting of a statement that tells which life of a node has the first share of the sequences that it makes. */
         public static final String ORIGIN = "tutti.origin";
@@ -273,14 +275,15 @@ public final class CaptureInstaller {
                             'tutti.take_prepared(bytea,text,text,text)', 'tutti.check_prepared(bytea)',
                             'tutti.apply_large_object(bytea,text,text,text)', 'tutti.apply_large_pages(bytea,text,text,bytea)',
                             'tutti.place(bytea,text,text)', 'tutti.name_built(bytea,text,text,text)', 'tutti.drop_built(bytea)',
-                            'tutti.finish_unread(bytea)'])
+                            'tutti.finish_unread(bytea)', 'tutti.name_alone(bytea)', 'tutti.name_as_told(bytea,text)'])
                             WITH ORDINALITY names(name, place) ORDER BY names.place""",
                 TIMEOUT));
         return new Functions(oid(ids.get(0)), oid(ids.get(1)), oid(ids.get(2)), oid(ids.get(3)), oid(ids.get(4)),
                 oid(ids.get(5)), oid(ids.get(6)), oid(ids.get(7)), oid(ids.get(8)),
                 oid(ids.get(9)), oid(ids.get(10)), oid(ids.get(11)), oid(ids.get(12)),
                 oid(ids.get(13)), oid(ids.get(14)), oid(ids.get(15)), oid(ids.get(16)), oid(ids.get(17)),
-                oid(ids.get(18)), oid(ids.get(19)), oid(ids.get(20)), oid(ids.get(21)),
+                oid(ids.get(18)), oid(ids.get(19)), oid(ids.get(20)), oid(ids.get(21)), oid(ids.get(22)),
+                oid(ids.get(23)),
                 orEmpty(connection.execute("SELECT life FROM tutti.node", TIMEOUT).value()), roleNames(connection));
     }
 
@@ -359,6 +362,9 @@ public final class CaptureInstaller {
                 .replace("<hidden>", resource("hidden.sql"))
                 .replace("<nested statements>", script("nested.sql", settings.secret(), roleNames))
                 .replace("<computed>", resource("computed.sql"))
+                .replace("<naming of relations>", resource("naming.sql"))
+                .replace("<naming>", Integer.toString(Statement.NAMING))
+                .replace("<chosen beside others>", Statement.CHOSEN_BESIDE_OTHERS)
                 .replace("<built>", resource("built.sql")).replace("<built names>", CatalogQuery.BUILT_NAMES)
                 .replace("<placed>", script("placed.sql", settings.secret(), roleNames))
                 .replace("<server>", script("server.sql", settings.secret(), roleNames))

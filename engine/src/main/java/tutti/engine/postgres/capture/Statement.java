@@ -37,6 +37,10 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     private static final int DATABASE = -6;
     /** The place of what concerns an index that nodes build beside the order. */
     private static final int BUILD = -7;
+    /** The place of what tells the names that a node's server has chosen in the schema change before: a text of JSON. */
+    static final int NAMING = -8;
+    /** SQLSTATE with which a database refuses a schema change in which it may have chosen a name that others would not. Clients' code may raise it, too. */
+    public static final String CHOSEN_BESIDE_OTHERS = "TT002";
     /** With what the bytes of a statement begin that {@linkplain #database makes, changes or drops a database}. */
     public static final String DATABASE_PLACE = "2:" + DATABASE;
     /** Settings that the meaning of a statement depends on; what is not listed is the same on all nodes or harmless. */
@@ -251,6 +255,11 @@ public record Statement(int place, String sql, String role, Map<String, String> 
     /** Whether it {@linkplain #placement places} tables. */
     public boolean isPlacement() {
         return place == PLACEMENT;
+    }
+
+    /** Whether it tells names. */
+    public boolean isNaming() {
+        return place == NAMING;
     }
 
     /** Whether it is a {@linkplain #grant grant}. */

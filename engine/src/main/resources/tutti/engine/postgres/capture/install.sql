@@ -1093,6 +1093,7 @@ BEGIN
         RETURN;
     END IF;
     IF current_setting('session_replication_role') <> 'replica' THEN
+        LOCK TABLE tutti.naming IN ROW SHARE MODE;
         PERFORM tutti.check_server();
         PERFORM tutti.flush();
         IF NOT starts_with(mark, 'tutti') OR mark = 'tutti allowed' THEN
@@ -1472,6 +1473,7 @@ BEGIN
                 PERFORM tutti.note_refilled(refilled.id, refilled.replaced);
             END LOOP;
         END IF;
+        PERFORM tutti.check_names(starts_with(mark, 'tutti allowed ordered'));
         PERFORM tutti.check_built();
         PERFORM tutti.check_placed(TG_TAG, starts_with(mark, 'tutti allowed ordered'), filled IS NOT NULL);
         PERFORM tutti.adopt(tutti.changed_tables());
@@ -1546,6 +1548,7 @@ CREATE VIEW tutti.user_tables AS
 <placed>
 <built>
 <nested statements>
+<naming of relations>
 <server>
 -- Columns of values that are stored apart from their rows when they are large, with their places in a row, from 0: those of the other columns are not worth
 -- asking. Not of a domain, which may refuse the NULL that stands for what is left out.
@@ -2250,7 +2253,7 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.refuse_import(), tutti.setval(int8, bool, regclass), tutti.give_up_session_locks(),
     tutti.apply_prepare(bytea, text, text, text, text, bytea, bytea), tutti.take_prepared(bytea, text, text, text),
     tutti.check_prepared(bytea), tutti.place(bytea, text, text), tutti.elsewhere(text, text), tutti.nodes(text),
-    tutti.name_built(bytea, text, text, text), tutti.drop_built(bytea),
+    tutti.name_built(bytea, text, text, text), tutti.drop_built(bytea), tutti.name_alone(bytea), tutti.name_as_told(bytea, text),
     tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint), tutti.draw(integer[], regclass[], integer[]), tutti.sequence_name(regclass),
     tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;
