@@ -1,5 +1,8 @@
 package tutti.core.tune;
 
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -7,11 +10,13 @@ import org.jspecify.annotations.Nullable;
  * behind. They are appliers and positions, or executors and requests. Knows no clock; somebody tells it what has been counted, about every {@link #INTERVAL_NANOS}. For one thread at a time.
  *
  * <p>
- * <b>Up.</b> While the replica is behind and does not catch up, one of the two is doubled, in turn. If that brought less than a twentieth more, it is taken back, and not
- * tried again for a while, which doubles each time: what is bounded by the database's disk or processors is not helped by more at a time.
+ * <b>Trials.</b> While the replica is behind and does not catch up, one of the two is doubled, in turn, or halved where doubling rests: what a transaction of a database costs with
+ * more in it, or with more beside it, has an optimum, and what is bounded by disk or processors is not helped by more. Speeds differ from interval to interval, so
+ * those before are compared with those since: it is kept once it is a twentieth faster and that by twice the standard error of the difference, and taken back
+ * once it is unlikely to become so, or after {@value #TRIAL_MAX} intervals. Then it is not tried again for a while, which doubles each time.
  *
  * <p>
- * <b>Down.</b> When it has not been behind for a while, one is halved. If it is behind again soon, that while doubles; it gets shorter again when
+ * <b>Less.</b> When it has not been behind for a while, one is halved. If it is behind again soon, that while doubles; it gets shorter again when
  * that was in order several times. So with a load that stays the
  * same changes become rare, and with one that changes it follows within seconds.
  *
@@ -28,8 +33,13 @@ public final class ConcurrencyTuning {
     private static final long BEHIND_POSITIONS = 32;
     /** It catches up if so much of what waited is left after an interval, or less. */
     private static final double CATCHES_UP = 0.75;
-    /** More is worth having if it makes the replica faster by this factor. */
-    private static final double WORTH_HAVING = 1.05;
+    /** What makes the replica faster by this share is worth having. */
+    private static final double WORTH_HAVING = 0.05;
+    /** So many intervals a trial takes at most. */
+    private static final int TRIAL_MAX = 16;
+    /** How speeds scatter, as a share of them, as long as little is known, and so many speeds that assumption counts for. */
+    private static final double SCATTER = 0.1;
+    private static final int SCATTER_WEIGHT = 2;
     private static final int WAIT_MIN = 16;
     private static final int WAIT_MAX = 4096;
 
@@ -63,11 +73,24 @@ public final class ConcurrencyTuning {
      */
     public record Choice(int sideBySide, int together) {}
 
-    /** One of the two, with what is known of raising it. */
-    private static final class Side {
-        /** For so many intervals it is not raised. */
+    /** One of the two is doubled, or halved; and what is known of doing so. */
+    private static final class Change {
+        private final boolean ofTogether;
+        private final boolean doubles;
+        /** For so many intervals it is not tried. */
         private int rests;
         private int wait = WAIT_MIN;
+
+        Change(boolean ofTogether, boolean doubles) {
+            this.ofTogether = ofTogether;
+            this.doubles = doubles;
+        }
+
+        Choice of(Choice choice) {
+            return ofTogether
+                    ? new Choice(choice.sideBySide, doubles ? choice.together * 2 : choice.together / 2)
+                    : new Choice(doubles ? choice.sideBySide * 2 : choice.sideBySide / 2, choice.together);
+        }
 
         void helpsNot() {
             rests = wait;
@@ -79,15 +102,44 @@ public final class ConcurrencyTuning {
         }
     }
 
-    /** Something was raised: what it was before, and how fast the replica was, in positions a nanosecond. */
-    private record Trial(Side side, Choice before, double speed) {}
+    /** Speeds of intervals with one choice, in what is done a nanosecond; of many, the last ones count most. */
+    private static final class Speeds {
+        private int count;
+        private double mean;
+        private double squares;
+
+        void add(double speed) {
+            if (count >= TRIAL_MAX) {
+                count /= 2;
+                squares /= 2;
+            }
+            count++;
+            double off = speed - mean;
+            mean += off / count;
+            squares += off * (speed - mean);
+        }
+
+        /** The standard error of the difference between the means. */
+        double errorAgainst(Speeds other) {
+            double assumed = SCATTER * Math.max(mean, other.mean);
+            double variance = (squares + other.squares + SCATTER_WEIGHT * assumed * assumed) / (count + other.count);
+            return Math.sqrt(variance * (1.0 / count + 1.0 / other.count));
+        }
+    }
+
+    /** Something was changed: what it was before, and how fast the replica has been since. */
+    private record Trial(Change change, Choice before, Speeds since) {}
 
     private final Bounds bounds;
-    private final Side sideBySide = new Side();
-    private final Side together = new Side();
+    /** Those that double before those that halve, and of each kind the one first that was not tried last. */
+    private final List<Change> changes = new ArrayList<>(List.of(
+            new Change(true, true), new Change(false, true), new Change(true, false), new Change(false, false)));
     private Choice choice;
     private @Nullable Trial trial;
-    private boolean togetherNext = true;
+    /** With what was chosen before the trial, or is chosen now if there is none. */
+    private Speeds speeds = new Speeds();
+    /** What the last interval began with was still the choice before. */
+    private boolean settles;
     private long waitingBefore;
     /** For so many intervals it has not been behind. */
     private int calm;
@@ -124,49 +176,71 @@ public final class ConcurrencyTuning {
         boolean behind = waiting >= BEHIND_POSITIONS && waiting >= speed * BEHIND_NANOS;
         boolean catchesUp = waiting <= waitingBefore * CATCHES_UP;
         waitingBefore = waiting;
-        sideBySide.rests = Math.max(0, sideBySide.rests - 1);
-        together.rests = Math.max(0, together.rests - 1);
+        changes.forEach(change -> change.rests = Math.max(0, change.rests - 1));
         sinceLowered = Math.min(WAIT_MAX, sinceLowered + 1);
-        Trial tried = trial;
-        trial = null;
-        if (tried != null && behind && !catchesUp && speed < tried.speed * WORTH_HAVING) {
-            tried.side.helpsNot();
-            choice = tried.before;
-            return choice;
-        }
-        if (tried != null) {
-            tried.side.helps();
-        }
-        if (!behind) {
-            if (++calm >= calmUntilLower) {
-                lower();
-            }
-        } else {
+        if (behind) {
             calm = 0;
             lowered = 0;
             if (sinceLowered < WAIT_MIN) {
                 calmUntilLower = Math.min(WAIT_MAX, calmUntilLower * 2);
                 sinceLowered = WAIT_MAX;
             }
-            if (!catchesUp) {
-                raise(speed);
+        }
+        if (!behind || catchesUp) {
+            enough();
+            if (!behind && ++calm >= calmUntilLower) {
+                lower();
             }
+        } else if (settles) {
+            settles = false;
+        } else if (trial != null) {
+            trial.since.add(speed);
+            judge(trial);
+        } else {
+            speeds.add(speed);
+            tryNext();
         }
         return choice;
     }
 
-    private void raise(double speed) {
-        boolean togetherCan = together.rests == 0 && choice.together < bounds.togetherMax;
-        boolean sideBySideCan = sideBySide.rests == 0 && choice.sideBySide < bounds.sideBySideMax;
-        if (!togetherCan && !sideBySideCan) {
-            return;
+    /** What is chosen does; how fast the replica could be cannot be seen now. */
+    private void enough() {
+        if (trial != null) {
+            trial.change.helps();
+            trial = null;
         }
-        boolean raisesTogether = togetherCan && (togetherNext || !sideBySideCan);
-        togetherNext = !raisesTogether;
-        trial = new Trial(raisesTogether ? together : sideBySide, choice, speed);
-        choice = bounds.nearest(raisesTogether
-                ? new Choice(choice.sideBySide, choice.together * 2)
-                : new Choice(choice.sideBySide * 2, choice.together));
+        speeds = new Speeds();
+        settles = false;
+    }
+
+    private void judge(Trial tried) {
+        double gain = tried.since.mean - speeds.mean;
+        double error = 2 * tried.since.errorAgainst(speeds);
+        double wanted = WORTH_HAVING * speeds.mean;
+        if (gain > wanted && gain > error) {
+            tried.change.helps();
+            speeds = tried.since;
+            trial = null;
+        } else if (gain + error < wanted || tried.since.count >= TRIAL_MAX) {
+            tried.change.helpsNot();
+            choice = tried.before;
+            settles = true;
+            trial = null;
+        }
+    }
+
+    private void tryNext() {
+        for (Change change : changes) {
+            Choice changed = bounds.nearest(change.of(choice));
+            if (change.rests == 0 && !changed.equals(choice)) {
+                trial = new Trial(change, choice, new Speeds());
+                choice = changed;
+                settles = true;
+                changes.sort(Comparator.comparing((Change other) -> !other.doubles)
+                        .thenComparing(other -> other == change));
+                return;
+            }
+        }
     }
 
     private void lower() {
