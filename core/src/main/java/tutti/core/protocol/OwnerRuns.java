@@ -69,7 +69,8 @@ final class OwnerRuns {
      */
     record Ended(boolean held, List<TransactionId> runs) {}
 
-    private static final ConcurrencyTuning.Bounds BOUNDS = new ConcurrencyTuning.Bounds(1, 64, 1, Hybrid.BATCH_MAX);
+    /** Fewer together save nothing, since only what waits is taken together; more keep those waiting that stand behind any of them, at other owners too. */
+    private static final ConcurrencyTuning.Bounds BOUNDS = new ConcurrencyTuning.Bounds(1, 64, 16, 256);
     private static final ConcurrencyTuning.Choice BEGIN = new ConcurrencyTuning.Choice(8, 32);
 
     /** Null if both numbers are given. */
@@ -90,7 +91,7 @@ final class OwnerRuns {
     private int busy;
     /** The timer for the next choice runs. */
     private boolean tunes;
-    /** So many requests of its own runs have an outcome since the last choice. */
+    /** So many requests have an outcome since the last choice, whoever executed them: who takes more at a time only from others is no faster. */
     private long done;
 
     /**
@@ -374,9 +375,7 @@ final class OwnerRuns {
                 met.add(run);
             }
         }
-        if (!met.isEmpty()) {
-            done += names.size();
-        }
+        done += names.size();
         boolean held = false;
         List<TransactionId> ended = new ArrayList<>();
         for (Run run : met) {

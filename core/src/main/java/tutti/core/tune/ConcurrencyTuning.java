@@ -37,9 +37,9 @@ public final class ConcurrencyTuning {
     private static final double WORTH_HAVING = 0.05;
     /** So many intervals a trial takes at most. */
     private static final int TRIAL_MAX = 16;
-    /** How speeds scatter, as a share of them, as long as little is known, and so many speeds that assumption counts for. */
+    /** How speeds scatter, as a share of them, as long as little is known; and what one more says of it counts for so much. */
     private static final double SCATTER = 0.1;
-    private static final int SCATTER_WEIGHT = 2;
+    private static final double LATEST = 0.1;
     private static final int WAIT_MIN = 16;
     private static final int WAIT_MAX = 4096;
 
@@ -106,24 +106,12 @@ public final class ConcurrencyTuning {
     private static final class Speeds {
         private int count;
         private double mean;
-        private double squares;
+        private double last;
 
         void add(double speed) {
-            if (count >= TRIAL_MAX) {
-                count /= 2;
-                squares /= 2;
-            }
-            count++;
-            double off = speed - mean;
-            mean += off / count;
-            squares += off * (speed - mean);
-        }
-
-        /** The standard error of the difference between the means. */
-        double errorAgainst(Speeds other) {
-            double assumed = SCATTER * Math.max(mean, other.mean);
-            double variance = (squares + other.squares + SCATTER_WEIGHT * assumed * assumed) / (count + other.count);
-            return Math.sqrt(variance * (1.0 / count + 1.0 / other.count));
+            count = Math.min(TRIAL_MAX, count + 1);
+            mean += (speed - mean) / count;
+            last = speed;
         }
     }
 
@@ -138,6 +126,8 @@ public final class ConcurrencyTuning {
     private @Nullable Trial trial;
     /** With what was chosen before the trial, or is chosen now if there is none. */
     private Speeds speeds = new Speeds();
+    /** Of speeds with one choice, as a share of their square. */
+    private double variance = SCATTER * SCATTER;
     /** What the last interval began with was still the choice before. */
     private boolean settles;
     private long waitingBefore;
@@ -194,10 +184,10 @@ public final class ConcurrencyTuning {
         } else if (settles) {
             settles = false;
         } else if (trial != null) {
-            trial.since.add(speed);
+            add(trial.since, speed);
             judge(trial);
         } else {
-            speeds.add(speed);
+            add(speeds, speed);
             tryNext();
         }
         return choice;
@@ -213,9 +203,20 @@ public final class ConcurrencyTuning {
         settles = false;
     }
 
+    /** How far one speed is from the next with the same choice tells how speeds scatter, whatever is tried meanwhile. */
+    private void add(Speeds to, double speed) {
+        double sum = to.last + speed;
+        if (to.count > 0 && sum > 0) {
+            double apart = 2 * (speed - to.last) / sum;
+            variance += LATEST * (apart * apart / 2 - variance);
+        }
+        to.add(speed);
+    }
+
     private void judge(Trial tried) {
         double gain = tried.since.mean - speeds.mean;
-        double error = 2 * tried.since.errorAgainst(speeds);
+        double error = 2 * Math.max(tried.since.mean, speeds.mean)
+                * Math.sqrt(variance * (1.0 / tried.since.count + 1.0 / speeds.count));
         double wanted = WORTH_HAVING * speeds.mean;
         if (gain > wanted && gain > error) {
             tried.change.helps();
