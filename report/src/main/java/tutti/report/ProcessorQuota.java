@@ -18,8 +18,8 @@ import tutti.command.Failure;
  * One thread at a time. Linux only, and only with the right to make control groups, which root has.
  */
 public final class ProcessorQuota implements AutoCloseable {
-    /** Short, so that a family rather runs slowly than stands still for long; the kernel takes 1 ms at least. */
-    private static final long PERIOD_MICROS = 10_000;
+    /** The kernel's default, which services and containers have: with shorter ones the same work takes much more processor time (decision 234). */
+    private static final long PERIOD_MICROS = 100_000;
     private static final Path ROOT = Path.of("/sys/fs/cgroup");
     private static final String PROCESSES = "cgroup.procs";
 

@@ -69,9 +69,9 @@ final class OwnerRuns {
      */
     record Ended(boolean held, List<TransactionId> runs) {}
 
-    /** Fewer together save nothing, since only what waits is taken together; more keep those waiting that stand behind any of them, at other owners too. */
-    private static final ConcurrencyTuning.Bounds BOUNDS = new ConcurrencyTuning.Bounds(1, 64, 16, 256);
     private static final ConcurrencyTuning.Choice BEGIN = new ConcurrencyTuning.Choice(8, 32);
+    /** Fewer together save nothing, since only what waits is taken together; more keep those waiting that stand behind any of them, at other owners too. */
+    private static final ConcurrencyTuning.Bounds BOUNDS = new ConcurrencyTuning.Bounds(1, 64, BEGIN.together(), 256);
 
     /** Null if both numbers are given. */
     private @Nullable ConcurrencyTuning tuning;
