@@ -2,10 +2,13 @@ package tutti.wire;
 
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.capture.Statement;
 import tutti.node.Transactions;
@@ -21,6 +24,9 @@ import tutti.wire.sql.StatementClasses;
  * what is to be acknowledged as logged, and procedures in Java. Only what has the same result everywhere may be. On the session's event loop.
  */
 final class ActiveRequests {
+    private static final Set<String> SETTINGS = Set.of("SET", "RESET");
+    /** Of the request, and nothing that the server knows. */
+    private static final Pattern OWN_SETTING = Pattern.compile("(?i)\\s*set\\s+local\\s+tutti\\.");
 
     /** Where a request is executed. */
     private enum Place {
@@ -160,7 +166,8 @@ final class ActiveRequests {
             session.ordered().undertaken(draws, (row, drawn) -> session.capture().request(calls, row,
                     touched.vouched(), 0, drawn, java.settings(statements)),
                     touched.classes(),
-                    response -> response, logged ? calls.size() : 0, () -> inSession.accept(message));
+                    response -> response, logged ? calls.size() : 0,
+                    logged ? unread(statements.texts()) : List.of(), () -> inSession.accept(message));
         } else {
             session.ordered().request(draws,
                     (row, drawn) -> session.capture().request(calls, row, false, 0, drawn, Map.of()),
@@ -168,6 +175,15 @@ final class ActiveRequests {
                     response -> response);
         }
         return true;
+    }
+
+    /** What the server can be asked to read beforehand; nothing if a setting before it may change what it means. */
+    private static List<byte[]> unread(List<String> texts) {
+        List<byte[]> others = texts.stream().filter(text -> !OWN_SETTING.matcher(text).lookingAt())
+                .map(text -> text.getBytes(StandardCharsets.UTF_8)).toList();
+        return others.stream().map(text -> new StatementText(text).operation()).anyMatch(SETTINGS::contains)
+                ? List.of()
+                : others;
     }
 
     /** Why a function is not called by its object id, which this node would do alone; or null. */
@@ -258,7 +274,7 @@ final class ActiveRequests {
                         (row, drawn) -> session.capture().request(calls, row, cycle.vouched(), 0, drawn,
                                 parts.size() == 1 ? java.settings(parts.getFirst()) : Map.of()),
                         cycle.classified().classes(), response -> answers(executions, response),
-                        logged ? calls.size() : 0, here);
+                        logged ? calls.size() : 0, List.of(), here);
             } else {
                 session.ordered().request(draws,
                         (row, drawn) -> session.capture().request(calls, row, false, 0, drawn, Map.of()),

@@ -166,10 +166,12 @@ final class OrderedStatements {
      *
      * @param draws what is drawn for it, unless it is executed in this session
      * @param logged of how many statements the client is to hear when they are logged; 0 if when they have been executed
+     * @param unread what the server has not read yet, and is to refuse before it is logged if it makes no sense
      * @param here executes it in this session, where that must be
      */
     void undertaken(SequenceDraws draws, BiFunction<List<@Nullable String>, @Nullable String, byte[]> request,
-            ConflictClasses touched, UnaryOperator<byte[]> response, int logged, Runnable here) {
+            ConflictClasses touched, UnaryOperator<byte[]> response, int logged, List<byte[]> unread,
+            Runnable here) {
         withSettings(row -> {
             if (!capture.likeOthers(row)) {
                 if (logged == 0) {
@@ -179,7 +181,7 @@ final class OrderedStatements {
                 }
                 return;
             }
-            withValues(draws, drawn -> {
+            withValues(draws, drawn -> afterReading(unread, () -> {
                 transaction.becomes(SessionState.BARRIER);
                 byte[] made = request.apply(row, drawn);
                 if (logged == 0) {
@@ -187,7 +189,22 @@ final class OrderedStatements {
                 } else {
                     session.node().log(made, touched, transaction.takeName(), whenLogged(response, logged));
                 }
-            });
+            }));
+        });
+    }
+
+    /** Goes on if the server understands some texts. */
+    private void afterReading(List<byte[]> texts, Runnable then) {
+        if (texts.isEmpty()) {
+            then.run();
+            return;
+        }
+        backend.batch().check(texts.getFirst(), error -> {
+            if (error != null || cycle.failed()) {
+                over(cycle.failed() ? null : error, true);
+            } else {
+                afterReading(texts.subList(1, texts.size()), then);
+            }
         });
     }
 

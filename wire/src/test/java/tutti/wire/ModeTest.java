@@ -468,6 +468,26 @@ class ModeTest extends OnFrontEnd {
         }
     }
 
+    /** By the extended protocol the server reads it when it is prepared. */
+    @Test
+    void whatTheServerDoesNotUnderstandIsRefusedBeforeItIsLogged() throws Exception {
+        owners();
+        try (Connection simple = fixture.jdbc("preferQueryMode=simple"); Connection extended = fixture.jdbc()) {
+            for (Connection each : List.of(simple, extended)) {
+                execute(each, "set tutti.acknowledge = logged");
+                refused(each, "call nosuch(1)", "42883");
+                refused(each, "insert into nosuch values (1)", "42P01");
+                refused(each, "update account set nosuch = 1", "42703");
+                assertEquals("logged", value(each, "show tutti.acknowledge"));
+                execute(each, "update account set balance = 1");
+                take(fixture.node.undertaken);
+            }
+            execute(simple, "reset tutti.acknowledge");
+            refused(simple, "set local tutti.acknowledge = 'logged'; call nosuch(1)", "42883");
+        }
+        assertEquals(0, fixture.node.undertaken.size());
+    }
+
     @Test
     void anOperatorSaysWhenClientsHearThatDoNot() throws Exception {
         fixture.node.missing = Set.of();

@@ -4,6 +4,7 @@ import io.microraft.impl.RaftNodeImpl;
 import io.microraft.impl.state.RaftGroupMembersState;
 import io.microraft.impl.state.RaftState;
 import java.io.IOException;
+import java.util.List;
 import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -103,15 +104,18 @@ final class Membership {
         }
         VotingGroups.Group present = new VotingGroups.Group(group.getLogIndex(),
                 GroupChange.ids(group.getMembers()), GroupChange.ids(group.getVotingMembers()));
-        for (int node : list.concerned(present)) {
-            GroupChange.Step step = list.next(present, node);
-            if (step == GroupChange.Step.GOES && node == self) {
-                handOver(present);
-                return;
-            }
-            if (step != null) {
-                ask(node, step, present.index());
-                return;
+        // Who comes before who goes: of those that decide, as many as can be are there all the time.
+        for (boolean goes : List.of(false, true)) {
+            for (int node : list.concerned(present)) {
+                GroupChange.Step step = list.next(present, node);
+                if (step != null && (step == GroupChange.Step.GOES) == goes) {
+                    if (goes && node == self) {
+                        handOver(present);
+                    } else {
+                        ask(node, step, present.index());
+                    }
+                    return;
+                }
             }
         }
     }

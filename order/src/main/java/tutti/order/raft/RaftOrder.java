@@ -442,12 +442,13 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             }
             LOGGER.info("node {}: the leader is {} in term {}", config.self(), now < 0 ? "not known" : "node " + now,
                     report.getTerm().getTerm());
-            publishView();
             if (now >= 0) {
                 // After the report, so that MicroRaft has finished becoming what it reports.
                 loop.execute(submissions::resend);
             }
         }
+        // Or who takes part is another, and who can be reached is a majority of them, or no longer one.
+        publishView();
     }
 
     private void publishView() {

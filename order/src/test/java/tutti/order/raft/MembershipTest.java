@@ -154,6 +154,34 @@ class MembershipTest {
         submit(1, 46, 50);
     }
 
+    /** When it hears who leads it still takes others for those who decide, of whom it reaches none. */
+    @Test
+    void aNodeThatWasAwayMeanwhileIsOneOfAMajorityOnceItHearsWhoDecidesNow() throws Exception {
+        submit(0, 1, 20);
+        tell(Set.of(0, 1, 2, 3), Set.of(3), Set.of());
+        giveCopy(0, 3, 14, 20);
+        start(3, all, 14);
+        submit(1, 21, 30);
+        stop(0);
+        tell(Set.of(0, 1, 2, 3), Set.of(), Set.of());
+        for (int node : List.of(1, 2, 3)) {
+            at(node).awaitView(v -> v.majority() && v.members().equals(Set.of(1, 2, 3)));
+        }
+        submit(3, 31, 40);
+        int goes = at(3).awaitView(v -> v.leader() >= 0).leader() == 2 ? 1 : 2;
+        int stays = 3 - goes;
+        tell(Set.of(0, stays, 3), Set.of(), Set.of(goes));
+        recorders.remove(goes);
+        submit(3, 41, 50); // behind what the leader has asked for
+        orders.remove(goes).close();
+        stop(stays);
+        start(0, founders, 30);
+        for (int node : List.of(0, 3)) {
+            at(node).awaitView(v -> v.majority() && v.members().equals(Set.of(0, 3)));
+        }
+        submit(0, 51, 60);
+    }
+
     @Test
     @Tag("long")
     void aNodeThatWasAwayMeanwhileFindsTheOneThatHasCome() throws Exception {
