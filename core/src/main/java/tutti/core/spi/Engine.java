@@ -26,8 +26,9 @@ public interface Engine extends AutoCloseable {
     long SKIPPED_KEPT = 1_000_000;
 
     /**
-     * Asks for the position up to which effects are in the engine, from the engine's own commit records; 0 if none. What an
-     * applier of an earlier opened engine on the same database was committing has ended by then: it is told of here, or is never made.
+     * Asks for the position up to which effects are in the engine, from the engine's own commit records; 0 if none. What
+     * appliers and clients' sessions of an earlier opened engine on the same database were committing has ended by then: it is told of here, or is
+     * never made.
      */
     void appliedPosition(Completion<Long> done);
 

@@ -140,15 +140,13 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         boolean opened = false;
         try {
             BackendConnection connection = await(engine.admin.connection());
+            endSessions(connection);
             CaptureInstaller.install(connection, capture);
             List<String> uncaptured = CaptureInstaller.uncaptured(connection);
             if (!uncaptured.isEmpty()) {
                 throw new IllegalStateException("tables are not captured: " + uncaptured);
             }
             engine.functions = CaptureInstaller.functions(connection);
-            endSessions(connection, "usename = " + Table.literal(engine.functions.name(CaptureInstaller.Role.APPLIER))
-                    + " OR usesysid = current_user::pg_catalog.regrole AND application_name = "
-                    + Table.literal(IndexBuilder.APPLICATION));
             connection.execute("SELECT tutti.drop_built(" + Table.literal(engine.secret()) + ")", TIMEOUT);
             byte[] life = new byte[16];
             new SecureRandom().nextBytes(life);
@@ -164,13 +162,19 @@ public final class PostgresEngine implements Engine, ApplierServices, ExecutorSe
         }
     }
 
-    /** Those of a node that was killed: one may have been told to commit, and not have come to it. */
-    private static void endSessions(BackendConnection connection, String which)
-            throws IOException, InterruptedException {
+    /**
+     * Of a node that was killed: those that apply, those that build, and clients' own that have changed something. One may have been told to
+     * commit, and not have come to it.
+     */
+    private static void endSessions(BackendConnection connection) throws IOException, InterruptedException {
+        String roles = CaptureInstaller.roleNames(connection).stream().map(Table::literal)
+                .collect(Collectors.joining(", "));
         connection.execute("SELECT pg_catalog.pg_terminate_backend(pid, " + TIMEOUT.toMillis()
-                + ") FROM pg_catalog.pg_stat_activity WHERE datname = pg_catalog.current_database() AND (" + which
-                + ")",
-                TIMEOUT);
+                + ") FROM pg_catalog.pg_stat_activity WHERE datname = pg_catalog.current_database()"
+                + " AND pid <> pg_catalog.pg_backend_pid() AND (usename IN (" + roles + ")"
+                + " OR usesysid = current_user::pg_catalog.regrole AND application_name = "
+                + Table.literal(IndexBuilder.APPLICATION)
+                + " OR backend_type = 'client backend' AND backend_xid IS NOT NULL)", TIMEOUT);
     }
 
     private void readPromises(BackendConnection connection) throws IOException, InterruptedException {

@@ -2,6 +2,8 @@ package tutti.order.raft;
 
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.util.Comparator;
+import java.util.Optional;
 import java.util.Set;
 import java.util.SortedMap;
 import java.util.TreeMap;
@@ -123,7 +125,25 @@ record MemberList(Group.Members now, String words, Set<Integer> founders) {
         return !member && group.members().contains(node) ? GroupChange.Step.GOES : null;
     }
 
-    /** All that are on this list or take part, first those that come. */
+    /**
+     * For whom it is to be asked first, if for anybody. Whoever goes and is not there goes before all others, since a majority is fewer without it;
+     * then come those who come; and whoever is there goes last. So a majority is never more than it must be, and never fewer of those who are there.
+     *
+     * @param present who is there
+     */
+    Optional<Integer> first(VotingGroups.Group group, Set<Integer> present) {
+        return concerned(group).stream().filter(node -> next(group, node) != null)
+                .min(Comparator.comparingInt(node -> turn(group, node, present)));
+    }
+
+    private int turn(VotingGroups.Group group, int node, Set<Integer> present) {
+        if (next(group, node) != GroupChange.Step.GOES) {
+            return 1;
+        }
+        return present.contains(node) ? 2 : 0;
+    }
+
+    /** All that are on this list or take part. */
     Set<Integer> concerned(VotingGroups.Group group) {
         Set<Integer> all = new TreeSet<>(now.addresses().keySet());
         all.addAll(group.members());

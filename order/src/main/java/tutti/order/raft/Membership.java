@@ -4,9 +4,9 @@ import io.microraft.impl.RaftNodeImpl;
 import io.microraft.impl.state.RaftGroupMembersState;
 import io.microraft.impl.state.RaftState;
 import java.io.IOException;
-import java.util.Comparator;
 import java.util.Objects;
 import java.util.Set;
+import java.util.TreeSet;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.core.spi.Group;
@@ -105,20 +105,16 @@ final class Membership {
         }
         VotingGroups.Group present = new VotingGroups.Group(group.getLogIndex(),
                 GroupChange.ids(group.getMembers()), GroupChange.ids(group.getVotingMembers()));
-        // First whoever goes and is not there, without whom a majority is fewer; then who comes; and who is there goes last.
-        Set<Integer> reachable = peers.reachable();
-        list.concerned(present).stream().filter(node -> list.next(present, node) != null)
-                .min(Comparator.comparingInt(node -> list.next(present, node) != GroupChange.Step.GOES
-                        ? 1
-                        : node == self || reachable.contains(node) ? 2 : 0))
-                .ifPresent(node -> {
-                    GroupChange.Step step = Objects.requireNonNull(list.next(present, node));
-                    if (step == GroupChange.Step.GOES && node == self) {
-                        handOver(present);
-                    } else {
-                        ask(node, step, present.index());
-                    }
-                });
+        Set<Integer> there = new TreeSet<>(peers.reachable());
+        there.add(self);
+        list.first(present, there).ifPresent(node -> {
+            GroupChange.Step step = Objects.requireNonNull(list.next(present, node));
+            if (step == GroupChange.Step.GOES && node == self) {
+                handOver(present);
+            } else {
+                ask(node, step, present.index());
+            }
+        });
     }
 
     private void ask(int node, GroupChange.Step step, long last) {

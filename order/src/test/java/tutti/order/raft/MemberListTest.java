@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import org.junit.jupiter.api.Test;
@@ -43,6 +44,17 @@ class MemberListTest {
         assertNull(without.next(group(Set.of(0, 1), Set.of(0, 1)), 2));
         assertEquals(Set.of(1, 2), without.others(0, group(THREE, THREE)).keySet());
         assertEquals(Set.of(1), without.others(0, group(Set.of(0, 1), Set.of(0, 1))).keySet());
+    }
+
+    @Test
+    void whoIsNotThereGoesFirstAndWhoIsThereLast() {
+        MemberList list = list(Map.of(2, "c:3", 3, "d:4"), Set.of(), Map.of(0, "a:1", 1, "b:2"));
+        VotingGroups.Group group = group(FOUR, THREE);
+        assertEquals(Optional.of(1), list.first(group, Set.of(0, 2, 3)),
+                "then two of three are a majority of those who are left");
+        assertEquals(Optional.of(3), list.first(group, FOUR), "then four decide, not two");
+        assertEquals(Optional.of(0), list.first(group(FOUR, FOUR), FOUR));
+        assertEquals(Optional.empty(), list.first(group(Set.of(2, 3), Set.of(2, 3)), FOUR));
     }
 
     @Test

@@ -146,6 +146,8 @@ class OrderCopyTest {
         submit(0, 20);
         recorders.get(2).awaitCount(20);
         lose();
+        // It may hear last what was committed.
+        recorders.get(0).awaitCount(20);
         giveCopy(0, 14);
         orders.remove(1).close();
         orders.get(0).replaced(2, NUMBER, 20, 20);

@@ -287,8 +287,11 @@ public final class CaptureInstaller {
                 orEmpty(connection.execute("SELECT life FROM tutti.node", TIMEOUT).value()), roleNames(connection));
     }
 
-    /** Roles are the server's, functions the database's: each database has roles of its own. */
-    private static List<String> roleNames(BackendConnection connection) throws IOException, InterruptedException {
+    /**
+     * Names of the {@link Role roles}, in their order, whether capture is installed or not. Roles are the server's, functions the database's: each
+     * database has roles of its own.
+     */
+    public static List<String> roleNames(BackendConnection connection) throws IOException, InterruptedException {
         String database = connection.execute("SELECT oid FROM pg_catalog.pg_database"
                 + " WHERE datname = pg_catalog.current_database()", TIMEOUT).value();
         return Arrays.stream(Role.values())

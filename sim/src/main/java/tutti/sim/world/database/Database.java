@@ -61,7 +61,7 @@ public final class Database {
      */
     public record Timing(Distribution apply, Distribution commit, Distribution flush, Distribution answer) {}
 
-    private record Commit(SimEngine engine, Runnable made, @Nullable Runnable dropped) {}
+    private record Commit(SimEngine engine, Runnable made, Runnable dropped) {}
 
     private final Host host;
     private final EngineKind kind;
@@ -88,7 +88,6 @@ public final class Database {
     private long image;
     private long imageEnd;
     private long life;
-    private long leftBehind;
     private boolean hangs;
     private boolean refuses;
     private boolean flushing;
@@ -139,7 +138,6 @@ public final class Database {
         hung.clear();
         awaitingEnds.clear();
         underWay.clear();
-        leftBehind = 0;
         unwritten.clear();
         takePlaced();
         List<Long> commits = journal.recover();
@@ -418,9 +416,9 @@ public final class Database {
      *
      * @param engine by which it was asked for
      * @param made what makes it
-     * @param dropped what gives it up; null if its session outlives its node, where that is not in the database's own process
+     * @param dropped what gives it up
      */
-    void commitLater(SimEngine engine, Runnable made, @Nullable Runnable dropped) {
+    void commitLater(SimEngine engine, Runnable made, Runnable dropped) {
         if (!commitDelay.equals(Distribution.ZERO)) {
             happens(FaultKind.SLOW_COMMITS);
         }
@@ -437,14 +435,8 @@ public final class Database {
     void endLeft() {
         List<Commit> left = underWay.stream().filter(each -> !engines.contains(each.engine)).toList();
         for (Commit each : left) {
-            Runnable dropped = each.dropped;
-            if (kind.runsInNode() || (dropped != null && random.chance(COMMITTED))) {
-                underWay.remove(each);
-                each.made.run();
-            } else if (dropped != null) {
-                underWay.remove(each);
-                dropped.run();
-            }
+            underWay.remove(each);
+            (kind.runsInNode() || random.chance(COMMITTED) ? each.made : each.dropped).run();
         }
     }
 
@@ -482,16 +474,6 @@ public final class Database {
             awaitingEnds.remove(once);
             once.run();
         });
-    }
-
-    /** A session of an earlier life has committed this position. */
-    void leftBehind(long position) {
-        leftBehind = position;
-    }
-
-    /** Whether nobody can record a position, since a session of an earlier life has done so meanwhile. */
-    boolean holds(long position) {
-        return position == leftBehind;
     }
 
     /** Makes changes visible at a position. */

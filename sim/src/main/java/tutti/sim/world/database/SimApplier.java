@@ -240,10 +240,6 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         }
         begin(State.COMMITTING, done);
         database.commitLater(engine, () -> {
-            if (database.holds(last)) {
-                fail(done, SimEngine.HELD);
-                return;
-            }
             boolean aborts = database.aborts();
             boolean commits = !aborts || database.losesAnswer();
             if (commits) {
@@ -380,10 +376,6 @@ final class SimApplier extends Locks.Owner implements Engine.Applier {
         }
         begin(State.COMMITTING, done);
         database.commitLater(engine, () -> {
-            if (database.holds(at)) {
-                fail(done, SimEngine.HELD);
-                return;
-            }
             boolean aborts = database.aborts();
             if (!aborts || database.losesAnswer()) {
                 database.skip(at);

@@ -27,8 +27,6 @@ public final class SimEngine implements Engine {
             EngineFailure.Kind.TROUBLE);
     static final EngineFailure FULL = new EngineFailure("53100", "the disk is full", EngineFailure.Kind.TROUBLE);
     static final EngineFailure ABORTED = new EngineFailure("40P01", "aborted by a fault", true);
-    /** By a session that an earlier life of the node has left. */
-    static final EngineFailure HELD = new EngineFailure("23505", "the position is recorded already", false);
     private static final BlockedListener NO_LISTENER = (_, _) -> {};
 
     private final Database database;

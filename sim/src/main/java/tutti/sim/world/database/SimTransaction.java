@@ -319,15 +319,10 @@ public final class SimTransaction extends Locks.Owner {
         state = State.COMMITTING;
         committing = done;
         database.commitLater(engine, () -> {
-            boolean left = !engine.isUsable();
-            boolean late = left && position <= database.visible();
-            boolean aborts = late || database.aborts();
-            boolean commits = !late && (!aborts || database.losesAnswer());
+            boolean aborts = database.aborts();
+            boolean commits = !aborts || database.losesAnswer();
             if (commits) {
                 database.commit(position, changes);
-            }
-            if (commits && left) {
-                database.leftBehind(position);
             }
             committing = null;
             over();
@@ -336,7 +331,11 @@ public final class SimTransaction extends Locks.Owner {
             } else {
                 done.succeeded(null);
             }
-        }, null);
+        }, () -> {
+            committing = null;
+            over();
+            done.failed(SimEngine.ABORTED);
+        });
     }
 
     /** Ends a transaction that has changed nothing. */

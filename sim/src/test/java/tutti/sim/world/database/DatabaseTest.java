@@ -416,7 +416,7 @@ class DatabaseTest {
 
     @ParameterizedTest
     @EnumSource(EngineKind.class)
-    void whatALaterLifeIsToldOfItsPositionStays(EngineKind kind) {
+    void whatALaterLifeIsToldOfAnAppliersPositionStays(EngineKind kind) {
         use(kind);
         WriteSet writes = remote(append(A, 9));
         Engine.Applier applier = engine.openApplier();
@@ -425,6 +425,21 @@ class DatabaseTest {
         database.setCommitDelay(new Distribution.Constant(10 * Nanos.MILLI));
         applier.commit(1, noted("commit"));
         engine.close();
+        whatALaterLifeIsToldStays();
+    }
+
+    @ParameterizedTest
+    @EnumSource(EngineKind.class)
+    void whatALaterLifeIsToldOfAClientsPositionStays(EngineKind kind) {
+        use(kind);
+        Client client = new Client("c", append(A, 9)).step();
+        database.setCommitDelay(new Distribution.Constant(10 * Nanos.MILLI));
+        client.commit();
+        engine.close();
+        whatALaterLifeIsToldStays();
+    }
+
+    private void whatALaterLifeIsToldStays() {
         List<Long> told = new ArrayList<>();
         Objects.requireNonNull(database.open()).appliedPosition(new Completion<>() {
             @Override
