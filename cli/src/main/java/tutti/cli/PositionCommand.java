@@ -15,6 +15,7 @@ import picocli.CommandLine.Parameters;
 import picocli.CommandLine.Spec;
 import tutti.cluster.AdminClient;
 import tutti.cluster.ChosenNodes;
+import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
 import tutti.server.http.NodeStatus;
@@ -45,12 +46,13 @@ final class PositionCommand {
         public Integer call() throws InterruptedException {
             Screen screen = Screen.standard(spec.commandLine().getOut());
             Map<Long, NodeStatus.Position> positions = new TreeMap<>();
+            List<String> silent = new ArrayList<>();
             boolean answered = false;
             try (AdminClient client = new AdminClient(PATIENCE)) {
                 for (ChosenNodes.Chosen node : nodes.all()) {
                     AdminClient.Answer answer = client.get(node.url(), "/positions", node.token());
                     if (!answer.well()) {
-                        screen.line("node " + node.name() + ": " + answer.text());
+                        silent.add("node " + node.name() + ": " + answer.text());
                         continue;
                     }
                     if (json) {
@@ -65,8 +67,12 @@ final class PositionCommand {
                     }
                 }
             }
+            if (!answered) {
+                throw new Failure("no node says which positions it could not apply: " + String.join("; ", silent), "");
+            }
+            silent.forEach(screen::line);
             show(positions.values(), screen);
-            return answered ? Program.OK : Program.FAILURE;
+            return Program.OK;
         }
 
         private static void show(Iterable<NodeStatus.Position> positions, Screen screen) {

@@ -4,10 +4,12 @@ import java.io.PrintWriter;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
@@ -91,6 +93,7 @@ final class StatusCommand implements Callable<Integer> {
         Map<String, Line> asked = new LinkedHashMap<>();
         Map<Integer, Line> byNode = new TreeMap<>();
         Map<Integer, NodeStatus.Member> unasked = new TreeMap<>();
+        Set<Integer> heard = new HashSet<>();
         int members = 0;
         List<String> toAsk = new ArrayList<>(urls.isEmpty() ? fromDirectory() : urls);
         try (StatusClient client = new StatusClient(PATIENCE)) {
@@ -105,6 +108,9 @@ final class StatusCommand implements Callable<Integer> {
                             if (member.http() == null) {
                                 unasked.put(member.id(), member);
                             }
+                            if (member.reachable() && status.majority()) {
+                                heard.add(member.id());
+                            }
                             if (member.http() != null && member.id() != status.node() && !toAsk.contains(other)) {
                                 toAsk.add(other);
                             }
@@ -118,8 +124,9 @@ final class StatusCommand implements Callable<Integer> {
         lines.addAll(asked.values());
         long able = byNode.values().stream().filter(line -> line.status() != null && line.status().majority()).count();
         unasked.keySet().removeAll(byNode.keySet());
-        // Of those the others know only whether they are reached.
-        long reached = able + unasked.values().stream().filter(NodeStatus.Member::reachable).count();
+        heard.removeAll(byNode.keySet());
+        // Who cannot be asked from here is taken for what nodes that have a majority say: whether they reach it.
+        long reached = able + heard.size();
         return new Summary(able > 0 && reached * 2 > members, members, lines, List.copyOf(unasked.values()));
     }
 

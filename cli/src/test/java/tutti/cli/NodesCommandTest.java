@@ -13,6 +13,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -35,6 +36,8 @@ class NodesCommandTest {
     private final List<NodeStatus.Place> members = new ArrayList<>(List.of(new NodeStatus.Place(0, "h:1", false),
             new NodeStatus.Place(1, "h:2", false), new NodeStatus.Place(2, "h:3", false)));
     private final List<Integer> removed = new ArrayList<>();
+    /** Changes are ordered, and nobody hears of it. */
+    private boolean silent;
     /** So often it is still said of the new node that it catches up. */
     private int looks;
     private AdminServer node;
@@ -48,7 +51,11 @@ class NodesCommandTest {
                         return look();
                     }
                     if (method.getName().equals("change")) {
-                        return change((ReplicaNode.MemberChange) arguments[0]);
+                        NodeStatus.Members then = change((ReplicaNode.MemberChange) arguments[0]);
+                        if (silent) {
+                            throw new Operations.UnansweredException(new TimeoutException());
+                        }
+                        return then;
                     }
                     try {
                         return method.invoke(Operations.NONE, arguments);
@@ -120,6 +127,16 @@ class NodesCommandTest {
         nodes(Program.OK, "replace", "1", "3", "h:4");
         nodes(Program.OK, "replace", "1", "3", "h:4");
         assertEquals(REPLACED, asked);
+    }
+
+    /** The next one would say that it is a member already, or add another one. */
+    @Test
+    void whoIsSilentAboutAChangeIsTheLastToBeAsked() {
+        silent = true;
+        String said = nodes(Program.FAILURE, "add", "3", "h:4", "--url", "http://localhost:" + node.port());
+        assertTrue(said.contains("the node does not answer"), said);
+        assertTrue(said.contains("may be done, or be done yet"), said);
+        assertEquals(REPLACED.subList(0, 1), asked);
     }
 
     /** Nothing of it could be taken back. */

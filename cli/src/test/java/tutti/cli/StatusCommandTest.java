@@ -22,6 +22,8 @@ import tutti.server.http.StatusJson;
 /** What {@code tutti status} tells of nodes that it can ask, and of those that it cannot. */
 class StatusCommandTest {
     private HttpServer node;
+    /** Where the node says that its neighbour answers. */
+    private String other = "";
     private String url = "";
 
     @BeforeEach
@@ -33,7 +35,7 @@ class StatusCommandTest {
                     .write(new NodeStatus(0, "node-0", "tutti", NodeStatus.State.READY, null, "si", "0",
                             "H2", "localhost:1", new NodeStatus.Positions(7, 7, 7, 0), 0, true,
                             List.of(new NodeStatus.Member(0, "node-0", url.substring("http://".length()), true),
-                                    new NodeStatus.Member(3, "node-3", null, true),
+                                    new NodeStatus.Member(3, "node-3", other.isEmpty() ? null : other, true),
                                     new NodeStatus.Member(4, "node-4", null, false)),
                             0, 0, 0, Map.of(), new NodeStatus.OrderStatus(0, 0, 1, List.of(), 0, null), 0, 1, null,
                             List.of("public.events")))
@@ -59,6 +61,15 @@ class StatusCommandTest {
         System.arraycopy(options, 0, all, 3, options.length);
         assertEquals(expected, new CommandLine(new Tutti()).setOut(new PrintWriter(out)).execute(all), out::toString);
         return out.toString();
+    }
+
+    /** Their HTTP may be bound to loopback, as it is unless it is told otherwise. */
+    @Test
+    void aMajorityIsWhomNodesReachAndNotWhomWeReach() {
+        other = "127.0.0.1:1";
+        String told = status(Program.OK);
+        assertTrue(told.contains("http://127.0.0.1:1 "), told);
+        assertTrue(told.contains("majority: writes are accepted"), told);
     }
 
     /** As those that were added by command: nobody's configuration says where they can be asked. */

@@ -5,6 +5,7 @@ import java.io.InputStream;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
+import java.net.http.HttpConnectTimeoutException;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpTimeoutException;
@@ -14,6 +15,7 @@ import tutti.command.Failure;
 
 /** Asks nodes to do something, over admin HTTP. Safe for several threads. */
 public final class AdminClient implements AutoCloseable {
+    private static final int UNANSWERED = 504;
     private static final Duration CONNECTING_MAX = Duration.ofSeconds(5);
 
     private final Duration patience;
@@ -34,9 +36,10 @@ public final class AdminClient implements AutoCloseable {
      * What a node answered.
      *
      * @param well whether it did what it was asked
+     * @param perhaps whether it may have done so, or do so yet, although it was not heard to
      * @param text what it said, or why it could not be reached, without a line break at the end
      */
-    public record Answer(boolean well, String text) {}
+    public record Answer(boolean well, boolean perhaps, String text) {}
 
     /**
      * Looks at something.
@@ -86,7 +89,7 @@ public final class AdminClient implements AutoCloseable {
             answer = http.send(with(token, HttpRequest.newBuilder(URI.create(url).resolve(path)).timeout(patience)
                     .POST(HttpRequest.BodyPublishers.noBody())).build(), HttpResponse.BodyHandlers.ofInputStream());
         } catch (ConnectException | HttpTimeoutException silent) {
-            return "cannot be reached" + (silent.getMessage() == null ? "" : ": " + silent.getMessage());
+            return "cannot be reached" + why(silent);
         }
         try (InputStream in = answer.body()) {
             if (answer.statusCode() != 200) {
@@ -101,15 +104,20 @@ public final class AdminClient implements AutoCloseable {
         return token.isEmpty() ? request : request.header("Authorization", "Bearer " + token);
     }
 
+    private static String why(IOException silence) {
+        return silence.getMessage() == null ? "" : ": " + silence.getMessage();
+    }
+
     private Answer send(String url, String path, HttpRequest.Builder request) throws InterruptedException {
         try {
             HttpResponse<String> answer = http.send(
                     request.uri(URI.create(url).resolve(path)).timeout(patience).build(),
                     HttpResponse.BodyHandlers.ofString());
-            return new Answer(answer.statusCode() == 200, answer.body().strip());
-        } catch (IOException silent) {
-            return new Answer(false, "cannot be reached"
-                    + (silent.getMessage() == null ? "" : ": " + silent.getMessage()));
+            return new Answer(answer.statusCode() == 200, answer.statusCode() == UNANSWERED, answer.body().strip());
+        } catch (ConnectException | HttpConnectTimeoutException silent) {
+            return new Answer(false, false, "cannot be reached" + why(silent));
+        } catch (IOException broken) {
+            return new Answer(false, true, "does not answer" + why(broken));
         } catch (IllegalArgumentException wrong) {
             throw Failure.usage(url + " is no address of a node: " + wrong.getMessage(), "give http://host:port");
         }

@@ -81,7 +81,8 @@ public final class ChosenNodes {
     public record Said(Chosen node, String text) {}
 
     /**
-     * Asks one after the other, until one answers well.
+     * Asks one after the other, until one answers well. One that was asked for a change and is silent about it is the last: it may have
+     * had it ordered.
      *
      * @param changes whether that is to change something (POST)
      * @param patience for each
@@ -105,6 +106,10 @@ public final class ChosenNodes {
                     return new Said(node, answer.text());
                 }
                 refusals.add("node " + node.name() + ": " + answer.text());
+                if (changes && answer.perhaps()) {
+                    throw new Failure(String.join("; ", refusals),
+                            "what it was asked to do may be done, or be done yet: look before you ask again");
+                }
             }
         }
         throw new Failure(otherwise + ": " + String.join("; ", refusals), "");
@@ -125,7 +130,7 @@ public final class ChosenNodes {
         try {
             return Files.readString(file).strip();
         } catch (IOException failed) {
-            throw new Failure("cannot read the token in " + file + ": " + failed.getMessage(), "", failed);
+            throw new Failure("cannot read the token in " + file + ": " + Failure.said(failed), "", failed);
         }
     }
 }

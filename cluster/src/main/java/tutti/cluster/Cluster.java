@@ -98,7 +98,7 @@ public final class Cluster implements AutoCloseable {
             }
             channel.close();
         } catch (IOException e) {
-            throw new Failure("cannot use " + directory + ": " + e.getMessage(), "choose another --data directory", e);
+            throw new Failure("cannot use " + directory + ": " + Failure.said(e), "choose another --data directory", e);
         }
         String who = ClusterFile.read(directory).map(other -> " (process " + other.supervisorPid() + ")").orElse("");
         throw new Failure("another tutti command" + who + " runs the cluster in " + directory,
@@ -125,7 +125,7 @@ public final class Cluster implements AutoCloseable {
         try {
             spec.writeAccess();
         } catch (IOException e) {
-            throw new Failure("cannot write to " + spec.directory() + ": " + e.getMessage(), "", e);
+            throw new Failure("cannot write to " + spec.directory() + ": " + Failure.said(e), "", e);
         }
         List<ClusterFile.Node> all = nodes();
         for (ClusterFile.Node node : all) {
@@ -134,7 +134,7 @@ public final class Cluster implements AutoCloseable {
                 PrivateFiles.createDirectories(file.getParent());
                 NodeFile.write(file, spec.configuration(node, all));
             } catch (IOException e) {
-                throw new Failure("cannot write " + file + ": " + e.getMessage(), "", e);
+                throw new Failure("cannot write " + file + ": " + Failure.said(e), "", e);
             }
         }
     }

@@ -79,7 +79,7 @@ public record ClusterFile(String cluster, @Nullable String id, long supervisorPi
         } catch (NoSuchFileException _) {
             return Optional.empty();
         } catch (IOException | JacksonException e) {
-            throw new Failure("cannot read " + file + ": " + e.getMessage(),
+            throw new Failure("cannot read " + file + ": " + Failure.said(e),
                     "remove the file; the ports are then chosen anew, the data is kept", e);
         }
     }
@@ -92,7 +92,7 @@ public record ClusterFile(String cluster, @Nullable String id, long supervisorPi
                     MAPPER.writerWithDefaultPrettyPrinter().writeValueAsString(this) + "\n");
             Files.move(fresh, file, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING);
         } catch (IOException e) {
-            throw new Failure("cannot write " + file + ": " + e.getMessage(), "", e);
+            throw new Failure("cannot write " + file + ": " + Failure.said(e), "", e);
         }
     }
 }

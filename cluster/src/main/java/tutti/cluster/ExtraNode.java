@@ -34,7 +34,7 @@ public final class ExtraNode implements AutoCloseable {
             KeyFiles.issue(spec.directory().resolve("keys"), node.id(), home.resolve("keys"));
             PrivateFiles.write(Path.of(node.config()), spec.configuration(node, all));
         } catch (IOException e) {
-            throw new Failure("cannot write to " + home + ": " + e.getMessage(), "", e);
+            throw new Failure("cannot write to " + home + ": " + Failure.said(e), "", e);
         }
         return new ExtraNode(node, List.copyOf(command));
     }

@@ -77,7 +77,7 @@ final class KeyFiles {
             write(directory, AUTHORITY, made.certificate());
             write(directory, AUTHORITY_KEY, made.key());
         } catch (IOException failed) {
-            throw new Failure("cannot write the authority's keys to " + directory + ": " + failed.getMessage(), "",
+            throw new Failure("cannot write the authority's keys to " + directory + ": " + Failure.said(failed), "",
                     failed);
         }
     }
@@ -98,7 +98,7 @@ final class KeyFiles {
         } catch (NoSuchFileException missing) {
             throw new Failure(file + " is not there", "`tutti keys create-cluster` makes an authority", missing);
         } catch (IOException failed) {
-            throw new Failure("cannot read " + file + ": " + failed.getMessage(), "", failed);
+            throw new Failure("cannot read " + file + ": " + Failure.said(failed), "", failed);
         }
     }
 
@@ -112,7 +112,7 @@ final class KeyFiles {
             write(directory, NODE_KEY, issued.key());
             write(directory, NODE, issued.certificate());
         } catch (IOException failed) {
-            throw new Failure("cannot write the node's keys to " + directory + ": " + failed.getMessage(), "", failed);
+            throw new Failure("cannot write the node's keys to " + directory + ": " + Failure.said(failed), "", failed);
         }
     }
 

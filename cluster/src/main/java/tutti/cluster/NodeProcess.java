@@ -45,7 +45,7 @@ final class NodeProcess {
         try {
             return new NodeProcess(builder.start());
         } catch (IOException e) {
-            throw new Failure("cannot start " + node.name() + ": " + e.getMessage(),
+            throw new Failure("cannot start " + node.name() + ": " + Failure.said(e),
                     "setsid comes with util-linux; java is the one that runs this command", e);
         }
     }
@@ -92,7 +92,7 @@ final class NodeProcess {
                     .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start();
             kill.waitFor();
         } catch (IOException e) {
-            throw new Failure("cannot kill process group " + process.pid() + ": " + e.getMessage(), "", e);
+            throw new Failure("cannot kill process group " + process.pid() + ": " + Failure.said(e), "", e);
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new Failure("interrupted", "", e);

@@ -76,7 +76,7 @@ public final class NodeCommand implements Callable<Integer> {
                 NodeKeys.open(read);
                 NodeDatabase.tls(read);
             } catch (IOException unusable) {
-                throw new Failure(String.valueOf(unusable.getMessage()), "docs/keys.md", unusable);
+                throw Failure.of(unusable, "docs/keys.md");
             }
             String open = readable(config, read);
             if (open != null) {
@@ -88,12 +88,13 @@ public final class NodeCommand implements Callable<Integer> {
         }
         if (adopt) {
             try {
+                NodeServer.requireOwner(read);
                 NodeKeys keys = NodeKeys.open(read);
                 read.orderKind().adopt(NodeLife.orderSettings(read, keys), keys.machine(),
                         PathDirectory.of(read.data().resolve("order")),
                         keys.machine().random("adopted order directory").nextLong());
             } catch (IOException impossible) {
-                throw new Failure(String.valueOf(impossible.getMessage()), "docs/operations.md", impossible);
+                throw Failure.of(impossible, "docs/operations.md");
             }
             spec.commandLine().getOut().println(read.data() + " is node " + read.self().name() + "'s now. Delete "
                     + "data/order/met-" + read.node() + " at every other node, then start it");
@@ -148,10 +149,11 @@ public final class NodeCommand implements Callable<Integer> {
                         .orElseThrow(() -> Failure.usage("there is no other node " + from, "give one of the members"));
         try (Closeable _ = NodeServer.lock(read);
                 IncomingCopy copy = new IncomingCopy(read, NodeKeys.open(read))) {
+            NodeServer.requireOwner(read);
             copy.want();
             copy.get(donor);
         } catch (IOException impossibleNow) {
-            throw new Failure(String.valueOf(impossibleNow.getMessage()), "docs/operations.md", impossibleNow);
+            throw Failure.of(impossibleNow, "docs/operations.md");
         }
         spec.commandLine().getOut().println(read.data() + " holds a copy now; start node " + read.self().name());
         return Program.OK;

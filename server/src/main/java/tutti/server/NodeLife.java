@@ -48,6 +48,7 @@ import tutti.runtime.real.RealMachine;
 import tutti.server.config.ConfigChanges;
 import tutti.server.config.NodeConfig;
 import tutti.server.http.NodeStatus;
+import tutti.server.http.Operations;
 import tutti.server.metrics.PrometheusNodeMetrics;
 import tutti.server.trace.OpenTelemetryTracer;
 import tutti.wire.FrontEnd;
@@ -335,7 +336,7 @@ final class NodeLife implements AutoCloseable {
         } catch (ExecutionException failed) {
             throw new IOException(failed.getCause().getMessage(), failed);
         } catch (TimeoutException late) {
-            throw new IOException("the node does not answer, perhaps it is stopping", late);
+            throw new Operations.UnansweredException(late);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
             throw new IOException("the node is stopping", interrupted);
@@ -433,7 +434,7 @@ final class NodeLife implements AutoCloseable {
                     return;
                 }
                 IncomingCopy.ExcludedException excluded = new IncomingCopy.ExcludedException(cause);
-                if (IncomingCopy.helps(config, excluded)) {
+                if (IncomingCopy.helps(present, excluded)) {
                     ended.complete(new Ending(excluded, true));
                     return;
                 }

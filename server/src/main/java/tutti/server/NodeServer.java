@@ -2,13 +2,16 @@ package tutti.server;
 
 import java.io.IOException;
 import java.io.InterruptedIOException;
+import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileLock;
 import java.nio.channels.OverlappingFileLockException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.UserPrincipal;
 import java.time.Duration;
 import java.util.ArrayDeque;
 import java.util.HashSet;
@@ -24,6 +27,7 @@ import java.util.concurrent.TimeoutException;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
+import tutti.command.Failure;
 import tutti.engine.postgres.server.ServerException;
 import tutti.node.ReplicaNode;
 import tutti.node.copy.CopySource;
@@ -98,6 +102,26 @@ public final class NodeServer implements NodeRuntime {
             if (!locked) {
                 lockFile.close();
             }
+        }
+    }
+
+    /**
+     * What is put into the directory of a node that is stopped must be its user's, who could not read it otherwise.
+     *
+     * @throws IOException if the directory belongs to another user than the one who puts it there; with the remedy
+     */
+    static void requireOwner(NodeConfig config) throws IOException {
+        Path self = Path.of("/proc/self");
+        if (!Files.isDirectory(config.data()) || !Files.exists(self)) {
+            return;
+        }
+        UserPrincipal owner = Files.getOwner(config.data());
+        UserPrincipal caller = Files.getOwner(self);
+        if (!owner.equals(caller)) {
+            throw new IOException(
+                    config.data() + " belongs to user " + owner.getName() + ", who could not read what user "
+                            + caller.getName() + " leaves there: run this as " + owner.getName() + " (runuser -u "
+                            + owner.getName() + " -- tutti ...)");
         }
     }
 
@@ -199,7 +223,7 @@ public final class NodeServer implements NodeRuntime {
                     }
                     if (IncomingCopy.helps(config, ending.cause())) {
                         LOG.warn("node {} needs a copy of another node's state: {}", config.self().name(),
-                                ending.cause().getMessage());
+                                Failure.said(ending.cause()));
                         wantCopy();
                         continue;
                     }
@@ -215,14 +239,15 @@ public final class NodeServer implements NodeRuntime {
                         break;
                     }
                     failures = ending.atStart() ? failures + 1 : 0;
-                    LOG.warn("node {} recovers: {}", config.self().name(), ending.cause().getMessage());
-                    between = "the node recovers: " + ending.cause().getMessage();
+                    String why = Failure.said(ending.cause());
+                    LOG.warn("node {} recovers: {}", config.self().name(), why);
+                    between = "the node recovers: " + why;
                     pause(RESTART_PAUSE.multipliedBy(Math.min(failures, PAUSES_MAX)));
                 }
             } catch (InterruptedException interrupted) {
                 cause = interrupted;
                 Thread.currentThread().interrupt();
-            } catch (IOException broken) {
+            } catch (IOException | RuntimeException | Error broken) {
                 cause = broken;
             } finally {
                 admin.close();
@@ -289,7 +314,7 @@ public final class NodeServer implements NodeRuntime {
                 return null;
             } catch (IncomingCopy.NoCopyException none) {
                 return stop.isDone() ? null : new NodeLife.Ending(none, none.isPassing(), true);
-            } catch (IOException e) {
+            } catch (IOException | UncheckedIOException e) {
                 return new NodeLife.Ending(e, !(e instanceof DamagedFileException), true);
             } finally {
                 copy = null;

@@ -66,6 +66,7 @@ public final class RecoverCommand implements Callable<Integer> {
             List<Found> nodes = new ArrayList<>();
             for (Path file : configs) {
                 NodeConfig config = RestoreCommand.read(file);
+                NodeServer.requireOwner(config);
                 locks.add(NodeServer.lock(config));
                 nodes.add(found(config, config.data()));
             }
@@ -79,7 +80,7 @@ public final class RecoverCommand implements Callable<Integer> {
             begin(nodes, source, screen);
             return Program.OK;
         } catch (IOException impossible) {
-            throw new Failure(String.valueOf(impossible.getMessage()), "docs/operations.md", impossible);
+            throw Failure.of(impossible, "docs/operations.md");
         } finally {
             locks.forEach(RecoverCommand::close);
         }

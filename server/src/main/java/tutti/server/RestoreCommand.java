@@ -78,6 +78,7 @@ public final class RestoreCommand implements Callable<Integer> {
             List<NodeConfig> nodes = configs.stream().map(RestoreCommand::read).toList();
             long target = target(backups);
             for (NodeConfig node : nodes) {
+                NodeServer.requireOwner(node);
                 requireEmpty(node);
             }
             for (NodeConfig node : nodes) {
@@ -90,7 +91,7 @@ public final class RestoreCommand implements Callable<Integer> {
             throw new Failure(missing.getMessage() + " is not there",
                     "name the directory that `tutti backup` has filled", missing);
         } catch (IOException impossible) {
-            throw new Failure(String.valueOf(impossible.getMessage()), "docs/operations.md", impossible);
+            throw Failure.of(impossible, "docs/operations.md");
         }
     }
 

@@ -127,7 +127,7 @@ final class Comparison {
     }
 
     private void look(List<Chosen> ready) throws InterruptedException {
-        AdminClient.Answer answer = new AdminClient.Answer(false, "");
+        AdminClient.Answer answer = new AdminClient.Answer(false, false, "");
         for (Chosen node : ready) {
             answer = client.post(node.url(), path("look", ""), node.token());
             if (answer.well()) {

@@ -1,11 +1,14 @@
 package tutti.cli.faults;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -38,10 +41,25 @@ class PositionFaultsTest {
     @BeforeAll
     static void start() throws Exception {
         cluster = FaultCluster.start(
-                FaultCluster.with(FaultCluster.spec(directory, 3, "si"), "copies", "{automatic: false}"));
+                FaultCluster.with(FaultCluster.spec(directory, 3, "si"), "copies", "{automatic: true}"));
+        noAutomaticCopies();
         cluster.execute(0, "CREATE TABLE item (id int PRIMARY KEY, a int, b int)", "INSERT INTO item VALUES (0, 0, 0)",
                 "CREATE FUNCTION raising(state text) RETURNS int LANGUAGE plpgsql AS $$"
                         + " BEGIN RAISE EXCEPTION USING ERRCODE = state; END $$");
+    }
+
+    /** Told to nodes that run: what they are told counts for what becomes of an excluded one. */
+    private static void noAutomaticCopies() throws IOException {
+        for (int node = 0; node < 3; node++) {
+            Path file = Path.of(cluster.node(node).config());
+            String text = Files.readString(file);
+            Files.writeString(file, text.replace("automatic: true", "automatic: false"));
+            assertNotEquals(text, Files.readString(file));
+        }
+        StringWriter out = new StringWriter();
+        assertEquals(Program.OK, new CommandLine(new Tutti()).setOut(new PrintWriter(out)).execute("reload", "--data",
+                directory.toString()), out::toString);
+        assertTrue(out.toString().contains("copies.automatic"), out::toString);
     }
 
     @AfterAll

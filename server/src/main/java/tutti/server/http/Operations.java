@@ -11,6 +11,16 @@ import tutti.server.config.NodeConfig;
 
 /** What operators may have a node do; from any thread, several at a time. What fails says why, for people. */
 public interface Operations {
+    /** What was asked for was begun, and nobody knows yet what came of it. */
+    final class UnansweredException extends IOException {
+        private static final long serialVersionUID = 1;
+
+        /** Of what was waited for in vain. */
+        public UnansweredException(Throwable cause) {
+            super("the node does not answer, perhaps it is stopping", cause);
+        }
+    }
+
     /**
      * Writes a flight recording. May block.
      *

@@ -205,7 +205,8 @@ final class Request {
         try {
             done = work.run();
         } catch (IOException refused) {
-            send(409, "text/plain", refused.getMessage() + "\n");
+            send(refused instanceof Operations.UnansweredException ? 504 : 409, "text/plain",
+                    refused.getMessage() + "\n");
             return;
         }
         send(200, type, done);

@@ -56,6 +56,14 @@ public final class ServerException extends IOException {
             return new ServerException(Kind.DATA_IN_USE,
                     what + ": another server uses the data directory; stop it first. " + words);
         }
+        if (words.contains("Permission denied") || words.contains("Operation not permitted")) {
+            return new ServerException(Kind.OTHER, what + ": a file of its data directory belongs to another user; give"
+                    + " the whole directory to the one that runs the node (chown -R), and start again. " + words);
+        }
+        if (words.contains("Too many open files")) {
+            return new ServerException(Kind.OTHER,
+                    what + ": too many files are open; raise the limit (ulimit -n, LimitNOFILE=). " + words);
+        }
         if (words.contains("PANIC:") || words.contains("invalid checkpoint") || words.contains("could not locate")
                 || words.contains("is not a valid data directory")
                 || words.contains("incorrect checksum in control file")

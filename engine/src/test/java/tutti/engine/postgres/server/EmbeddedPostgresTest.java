@@ -143,6 +143,17 @@ class EmbeddedPostgresTest {
                 .explain("x", "FATAL:  could not write to file \"pg_wal/xlogtemp.1\": No space left on device").kind());
     }
 
+    /** It would be told that they are damaged, and that they may be removed. */
+    @Test
+    void filesThatItMayNotReadAreNotDamaged() {
+        ServerException refused = ServerException
+                .explain("x", "FATAL:  could not open file \"global/pg_control\": Permission denied");
+        assertEquals(Kind.OTHER, refused.kind());
+        assertTrue(refused.getMessage().contains("chown"), refused.getMessage());
+        assertEquals(Kind.OTHER, ServerException
+                .explain("x", "PANIC:  could not open file \"pg_wal/1\": Too many open files").kind());
+    }
+
     @Test
     void refusesImpossibleSettingsInTheServersWords() throws Exception {
         ServerConfiguration configuration = configuration(Ports.free()).with("shared_bufers", "1MB");
