@@ -8,6 +8,8 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
 import java.util.SortedMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import tools.jackson.core.JacksonException;
 import tools.jackson.databind.json.JsonMapper;
 
@@ -27,13 +29,17 @@ public record BackupNote(String kind, String state, String node, long least, lon
         @JsonSetter(nulls = Nulls.AS_EMPTY) SortedMap<String, List<Integer>> lacks) {
     /** Directory of a backup for what it says of itself. */
     public static final String PART = "about";
+    /** Directory into which a backup comes; only when it has been moved away is it one. */
+    public static final String INCOMING = "incoming";
     /** File that says that a backup is whole. */
     public static final String COMPLETE = "complete";
     /** File of a backup with all that is in it, as it came from the node, compressed; older backups have the parts themselves instead. */
     public static final String COPY = "copy";
+    private static final Set<String> DATABASES = Set.of("postgres", "h2", "hsqldb", "h2-compressed");
     /** What a copy may have: the engines' parts, of which it has one, and what goes with it. */
-    public static final Set<String> PARTS = Set.of("postgres", "h2", "hsqldb", "h2-compressed", "replica", "order",
-            PART);
+    public static final Set<String> PARTS = Stream
+            .concat(DATABASES.stream(), Stream.of(NodeCopies.REPLICA, NodeCopies.ORDER, PART))
+            .collect(Collectors.toUnmodifiableSet());
     /** Where it is in a backup. */
     static final String FILE = "backup.json";
     private static final JsonMapper MAPPER = JsonMapper.shared();
@@ -46,6 +52,21 @@ public record BackupNote(String kind, String state, String node, long least, lon
     /** Whether all that a node keeps is in it. */
     boolean hasAllOf(int number) {
         return lacks.values().stream().noneMatch(keepers -> keepers.contains(number));
+    }
+
+    /** Whether a backup of which this is said has what its kind needs: the file {@value #COPY}, or, of an older release, its parts. */
+    public boolean isAllIn(Path backup) {
+        return Files.exists(backup.resolve(COPY)) || (Files.exists(backup.resolve(NodeCopies.ORDER))
+                && (!isBase() || (Files.exists(backup.resolve(NodeCopies.REPLICA))
+                        && DATABASES.stream().anyMatch(each -> Files.exists(backup.resolve(each))))));
+    }
+
+    /** The backups in a directory that say that they are whole, by name; not the one that is coming. */
+    public static List<Path> in(Path directory) throws IOException {
+        try (Stream<Path> all = Files.list(directory)) {
+            return all.filter(each -> !each.endsWith(INCOMING) && Files.exists(each.resolve(COMPLETE))).sorted()
+                    .toList();
+        }
     }
 
     void write(Path directory) throws IOException {

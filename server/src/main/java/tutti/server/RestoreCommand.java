@@ -15,7 +15,6 @@ import java.util.List;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -106,13 +105,9 @@ public final class RestoreCommand implements Callable<Integer> {
     /** By how far they reach. */
     private List<Backup> backups() throws IOException {
         List<Backup> found = new ArrayList<>();
-        try (Stream<Path> all = Files.list(from)) {
-            for (Path each : all.toList()) {
-                if (Files.exists(each.resolve(BackupNote.COMPLETE))) {
-                    found.add(new Backup(each, BackupNote.read(each),
-                            PositionTimes.read(each.resolve(BackupNote.PART).resolve(PositionTimes.FILE))));
-                }
-            }
+        for (Path each : BackupNote.in(from)) {
+            found.add(new Backup(each, BackupNote.read(each),
+                    PositionTimes.read(each.resolve(BackupNote.PART).resolve(PositionTimes.FILE))));
         }
         found.sort(Comparator.comparingLong(backup -> backup.note.most()));
         if (found.stream().noneMatch(backup -> backup.note.isBase())) {
@@ -251,6 +246,10 @@ public final class RestoreCommand implements Callable<Integer> {
     /** Where parts of a backup are: in it, if it is of an older release; or below a directory into which they are unpacked. */
     private static Path unpacked(Backup backup, Path below, Set<String> wanted) throws IOException {
         Path copy = backup.directory.resolve(BackupNote.COPY);
+        if (!backup.note.isAllIn(backup.directory)) {
+            throw new IOException(copy + " is missing, with all that was backed up: move " + backup.directory
+                    + " away, and restore with what is left");
+        }
         if (!Files.exists(copy)) {
             return backup.directory;
         }

@@ -1,7 +1,9 @@
 package tutti.cli.backup;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.time.Duration;
@@ -12,7 +14,6 @@ import java.util.Locale;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -37,7 +38,7 @@ import tutti.server.BackupNote;
                 + " between the first base and the last backup. Clients go on.")
 public final class BackupCommand implements Callable<Integer> {
     private static final Duration PATIENCE = Duration.ofDays(7);
-    private static final String INCOMING = "incoming";
+    private static final String LOCK = "lock";
 
     @Mixin
     private ChosenNodes nodes = new ChosenNodes();
@@ -60,8 +61,7 @@ public final class BackupCommand implements Callable<Integer> {
         }
         to = wanted;
         Screen screen = Screen.standard(spec.commandLine().getOut());
-        try {
-            PrivateFiles.createDirectories(to);
+        try (Closeable _ = lock(PrivateFiles.createDirectories(to))) {
             OptionalLong reached = base ? OptionalLong.empty() : reached();
             List<String> refusals = new ArrayList<>();
             try (AdminClient client = new AdminClient(PATIENCE)) {
@@ -81,14 +81,25 @@ public final class BackupCommand implements Callable<Integer> {
         }
     }
 
+    /**
+     * Keeps others from changing what is in a directory of backups, until it is closed.
+     *
+     * @throws IOException if somebody else is changing it, or it is not there
+     */
+    static Closeable lock(Path backups) throws IOException {
+        if (!Files.isDirectory(backups)) {
+            throw new NoSuchFileException(backups.toString());
+        }
+        return PathDirectory.of(backups).lock(LOCK);
+    }
+
     /** How far the backups that are there reach; nothing if there is no base. */
     private OptionalLong reached() throws IOException {
         List<BackupNote> notes = new ArrayList<>();
-        try (Stream<Path> all = Files.list(to)) {
-            for (Path each : all.toList()) {
-                if (Files.exists(each.resolve(BackupNote.COMPLETE))) {
-                    notes.add(BackupNote.read(each));
-                }
+        for (Path each : BackupNote.in(to)) {
+            BackupNote note = BackupNote.read(each);
+            if (note.isAllIn(each)) {
+                notes.add(note);
             }
         }
         return notes.stream().noneMatch(BackupNote::isBase)
@@ -99,7 +110,7 @@ public final class BackupCommand implements Callable<Integer> {
     /** Takes it from a node; answers why not, or nothing. */
     private String back(AdminClient client, ChosenNodes.Chosen node, OptionalLong after, Screen screen)
             throws IOException, InterruptedException {
-        Path incoming = to.resolve(INCOMING);
+        Path incoming = to.resolve(BackupNote.INCOMING);
         Trees.delete(incoming);
         PrivateFiles.createDirectories(incoming);
         long[] bytes = {0};
@@ -112,11 +123,13 @@ public final class BackupCommand implements Callable<Integer> {
         }
         BackupNote note = BackupNote.read(incoming);
         Path there = place(note);
-        if (Files.exists(there)) {
+        if (isWhole(there)) {
             Trees.delete(incoming);
             screen.line("nothing was ordered since position " + note.most());
             return "";
         }
+        // What is left of one that was removed, if there is anything.
+        Trees.delete(there);
         Files.move(incoming, there, StandardCopyOption.ATOMIC_MOVE);
         Trees.sync(to);
         screen.line(
@@ -131,11 +144,15 @@ public final class BackupCommand implements Callable<Integer> {
         return "";
     }
 
+    private static boolean isWhole(Path backup) throws IOException {
+        return Files.exists(backup.resolve(BackupNote.COMPLETE)) && BackupNote.read(backup).isAllIn(backup);
+    }
+
     /** Where it is put: beside a base of the same position that lacks other tables. */
     private Path place(BackupNote note) throws IOException {
         String name = String.format(Locale.ROOT, "%020d-%s", note.most(), note.kind());
         Path there = to.resolve(name);
-        return note.isBase() && Files.exists(there) && !BackupNote.read(there).lacks().equals(note.lacks())
+        return note.isBase() && isWhole(there) && !BackupNote.read(there).lacks().equals(note.lacks())
                 ? to.resolve(name + "-of-" + note.node())
                 : there;
     }

@@ -1,5 +1,6 @@
 package tutti.cli.backup;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.NoSuchFileException;
@@ -10,7 +11,6 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -63,8 +63,8 @@ final class PruneCommand implements Callable<Integer> {
             throw Failure.usage("--keep-bases must be 1 or more, --keep-days 0 or more", "");
         }
         Screen screen = Screen.standard(spec.commandLine().getOut());
-        try {
-            List<Backup> old = superfluous(backups(), wantedBases, wantedDays == null
+        try (Closeable _ = BackupCommand.lock(to)) {
+            List<Backup> old = superfluous(backups(screen), wantedBases, wantedDays == null
                     ? null
                     : Instant.now().minus(Duration.ofDays(wantedDays)));
             for (Backup each : old) {
@@ -93,13 +93,14 @@ final class PruneCommand implements Callable<Integer> {
         }
     }
 
-    private List<Backup> backups() throws IOException {
+    private List<Backup> backups(Screen screen) throws IOException {
         List<Backup> found = new ArrayList<>();
-        try (Stream<Path> all = Files.list(to)) {
-            for (Path each : all.toList()) {
-                if (Files.exists(each.resolve(BackupNote.COMPLETE))) {
-                    found.add(new Backup(each, BackupNote.read(each)));
-                }
+        for (Path each : BackupNote.in(to)) {
+            BackupNote note = BackupNote.read(each);
+            if (note.isAllIn(each)) {
+                found.add(new Backup(each, note));
+            } else {
+                screen.line(each + " is left, and does not count: what was backed up is missing in it");
             }
         }
         return found;

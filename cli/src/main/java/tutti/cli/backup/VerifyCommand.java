@@ -7,7 +7,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.Callable;
-import java.util.stream.Stream;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
@@ -33,8 +32,8 @@ final class VerifyCommand implements Callable<Integer> {
     public Integer call() {
         Screen screen = Screen.standard(spec.commandLine().getOut());
         int damaged = 0;
-        try (Stream<Path> all = Files.list(to)) {
-            List<Path> backups = all.filter(each -> Files.exists(each.resolve(BackupNote.COMPLETE))).sorted().toList();
+        try {
+            List<Path> backups = BackupNote.in(to);
             for (Path each : backups) {
                 damaged += verify(each, screen) ? 0 : 1;
             }
@@ -51,14 +50,19 @@ final class VerifyCommand implements Callable<Integer> {
 
     private static boolean verify(Path backup, Screen screen) {
         Path copy = backup.resolve(BackupNote.COPY);
-        if (!Files.exists(copy)) {
-            screen.line(backup + ": of an older release, which kept nothing to compare with");
-            return true;
-        }
-        try (InputStream in = new BufferedInputStream(Files.newInputStream(copy))) {
-            long bytes = CopyStream.verify(in, PathDirectory.of(backup), BackupNote.PARTS);
-            screen.line(backup + ": whole, " + ((bytes + 1023) >> 10) + " KiB");
-            return true;
+        try {
+            if (!BackupNote.read(backup).isAllIn(backup)) {
+                throw new IOException("what was backed up is missing: its file '" + BackupNote.COPY + "'");
+            }
+            if (!Files.exists(copy)) {
+                screen.line(backup + ": of an older release, which kept nothing to compare with");
+                return true;
+            }
+            try (InputStream in = new BufferedInputStream(Files.newInputStream(copy))) {
+                long bytes = CopyStream.verify(in, PathDirectory.of(backup), BackupNote.PARTS);
+                screen.line(backup + ": whole, " + ((bytes + 1023) >> 10) + " KiB");
+                return true;
+            }
         } catch (IOException wrong) {
             screen.line(backup + ": DAMAGED: " + wrong.getMessage());
             return false;

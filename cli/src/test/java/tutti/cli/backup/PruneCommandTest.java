@@ -38,6 +38,7 @@ class PruneCommandTest {
                         Math.max(0, most - 5), most,
                         Instant.now().minus(Duration.ofDays(daysOld)).minusSeconds(60).toEpochMilli(),
                         new TreeMap<>(lacks))));
+        Files.writeString(backup.resolve(BackupNote.COPY), "");
         Files.writeString(backup.resolve(BackupNote.COMPLETE), "");
     }
 
@@ -47,6 +48,18 @@ class PruneCommandTest {
         backup("base", 200, 30);
         backup("base", 300, 20, Map.of("public.events", List.of(0, 2)));
         prune(Program.OK, "--keep-bases", "1");
+        assertEquals(List.of("200-base", "300-base"), left());
+    }
+
+    /** As one that was put together from two that came at once. */
+    @Test
+    void aBaseWithoutWhatWasBackedUpDoesNotCountAndStays() throws Exception {
+        backup("base", 100, 40);
+        backup("base", 200, 30);
+        backup("base", 300, 20);
+        Files.delete(directory.resolve(String.format(Locale.ROOT, "%020d-base", 300)).resolve(BackupNote.COPY));
+        String told = prune(Program.OK, "--keep-bases", "1");
+        assertTrue(told.contains("300-base is left, and does not count"), told);
         assertEquals(List.of("200-base", "300-base"), left());
     }
 
@@ -65,7 +78,8 @@ class PruneCommandTest {
 
     private List<String> left() throws Exception {
         try (Stream<Path> all = Files.list(directory)) {
-            return all.map(each -> each.getFileName().toString().replaceFirst("^0+", "")).sorted().toList();
+            return all.filter(Files::isDirectory).map(each -> each.getFileName().toString().replaceFirst("^0+", ""))
+                    .sorted().toList();
         }
     }
 

@@ -17,7 +17,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
-import java.util.stream.Stream;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -69,17 +68,12 @@ class BackupTest {
     }
 
     private static BackupNote newest(Path backups) throws Exception {
-        try (Stream<Path> all = Files.list(backups)) {
-            return BackupNote.read(all.sorted().toList().getLast());
-        }
+        return BackupNote.read(BackupNote.in(backups).getLast());
     }
 
     /** The newest has its parts unpacked; and one is damaged for a moment. */
     private static void asOfAnOlderRelease(Path backups) throws Exception {
-        List<Path> sorted;
-        try (Stream<Path> all = Files.list(backups)) {
-            sorted = all.sorted().toList();
-        }
+        List<Path> sorted = BackupNote.in(backups);
         Path base = sorted.getFirst().resolve(BackupNote.COPY);
         byte[] whole = Files.readAllBytes(base);
         byte[] damaged = whole.clone();
