@@ -79,6 +79,7 @@ final class NodeLife implements AutoCloseable {
     private final NodeConfig config;
     private final int secondariesAtStart;
     private final PrometheusNodeMetrics metrics;
+    private final CompletableFuture<Void> stopAsked;
     private final CompletableFuture<Ending> ended = new CompletableFuture<>();
     /** What has been started, latest first. */
     private final ArrayDeque<AutoCloseable> started = new ArrayDeque<>();
@@ -92,6 +93,7 @@ final class NodeLife implements AutoCloseable {
     private volatile @Nullable NodeCopies copies;
     private volatile @Nullable NodeChanges changes;
     private volatile @Nullable EngineWatch engineWatch;
+    private volatile @Nullable String waitsFor;
     private volatile boolean closing;
     /** As the file says now, for what counts at once. */
     private volatile NodeConfig present;
@@ -100,12 +102,29 @@ final class NodeLife implements AutoCloseable {
      * A life that has not begun.
      *
      * @param secondaries how many to begin with, where there can be any
+     * @param stopAsked completed when the node is to stop
      */
-    NodeLife(NodeConfig config, int secondaries, PrometheusNodeMetrics metrics) {
+    NodeLife(NodeConfig config, int secondaries, PrometheusNodeMetrics metrics, CompletableFuture<Void> stopAsked) {
         this.config = config;
         this.secondariesAtStart = secondaries;
         this.present = config;
         this.metrics = metrics;
+        this.stopAsked = stopAsked;
+    }
+
+    /** Completes when the node is to stop: what it waits for to begin had better end. */
+    CompletableFuture<Void> stopAsked() {
+        return stopAsked;
+    }
+
+    /** What its start waits for, for as long as that may take; null for nothing of the kind. */
+    void waitsFor(@Nullable String what) {
+        waitsFor = what;
+    }
+
+    @Nullable
+    String waitsFor() {
+        return waitsFor;
     }
 
     /** What counts at once of a file that was read again ({@link ConfigChanges#AT_ONCE}) counts from now on. */

@@ -276,7 +276,7 @@ public final class NodeServer implements NodeRuntime {
 
         /** Lives until the end; null if the end was asked for. */
         private NodeLife.@Nullable Ending liveOnce() throws InterruptedException {
-            NodeLife now = new NodeLife(config, secondaries, metrics);
+            NodeLife now = new NodeLife(config, secondaries, metrics, stop);
             life = now;
             try {
                 now.start();
@@ -290,6 +290,10 @@ public final class NodeServer implements NodeRuntime {
                 }
                 return ended.join();
             } catch (IOException | RuntimeException e) {
+                if (stop.isDone()) {
+                    LOG.info("node {} stops before it has begun: {}", config.self().name(), e.getMessage(), e);
+                    return null;
+                }
                 boolean passing = !(e instanceof ServerException refused)
                         || refused.kind() != ServerException.Kind.DISK_FULL;
                 return new NodeLife.Ending(e, lived && passing, true);
@@ -323,7 +327,12 @@ public final class NodeServer implements NodeRuntime {
 
         private @Nullable String between() {
             IncomingCopy present = copy;
-            return present == null ? between : present.progress();
+            if (present != null) {
+                return present.progress();
+            }
+            NodeLife now = life;
+            String awaited = now == null ? null : now.waitsFor();
+            return awaited == null ? between : awaited;
         }
 
         @Override

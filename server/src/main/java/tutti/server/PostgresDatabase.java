@@ -470,18 +470,27 @@ final class PostgresDatabase implements NodeDatabase {
         }
         String password = postgres.password() == null ? secret() : postgres.password();
         ServerConfiguration server = configuration(postgres, embedded, password);
-        AtomicReference<EmbeddedPostgres> running = new AtomicReference<>(EmbeddedPostgres.start(server));
+        AtomicReference<EmbeddedPostgres> running = new AtomicReference<>(start(server));
         life.started(() -> running.get().close());
         BackendSettings own = NodeRole.connect(loops, BackendSettings.of(address(running.get()), postgres.user(),
                 postgres.database(), new Credentials.Password(password)), rolePassword(), (statements, why) -> {
                     LOG.warn("the node's role is made anew with its server alone", why);
                     running.get().close();
                     EmbeddedPostgres.executeAlone(server, statements);
-                    running.set(EmbeddedPostgres.start(server));
+                    running.set(start(server));
                 });
         running.get().onExit().thenRun(() -> life.broken(new IOException(
                 "the PostgreSQL server of this node has ended; see " + server.logFile())));
         return own;
+    }
+
+    private EmbeddedPostgres start(ServerConfiguration server) throws IOException, InterruptedException {
+        try {
+            return EmbeddedPostgres.start(server, life.stopAsked(),
+                    said -> life.waitsFor("the node's PostgreSQL server recovers: " + said));
+        } finally {
+            life.waitsFor(null);
+        }
     }
 
     /**

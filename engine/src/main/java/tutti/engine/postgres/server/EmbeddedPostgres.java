@@ -1,6 +1,8 @@
 package tutti.engine.postgres.server;
 
 import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.ByteOrder;
 import java.nio.channels.FileChannel;
 import java.nio.channels.OverlappingFileLockException;
 import java.nio.charset.StandardCharsets;
@@ -19,6 +21,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.function.Consumer;
 import java.util.stream.Stream;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -34,10 +37,18 @@ import tutti.engine.postgres.server.ServerException.Kind;
  */
 public final class EmbeddedPostgres implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EmbeddedPostgres.class);
+    /** What sessions are given to end, when the server is stopped. */
     private static final Duration STOP_TIMEOUT = Duration.ofSeconds(30);
+    /** So often it is told that a server still recovers, or still writes its last checkpoint. */
+    private static final Duration TOLD_EVERY = Duration.ofSeconds(10);
     private static final long LOG_LIMIT_BYTES = 16L << 20;
     private static final int LAST_WORDS_BYTES = 4000;
     private static final String SETTINGS_FILE = "tutti.conf";
+    /** In the control file, where the state of the database is, in 4 bytes as the machine has them. */
+    private static final int CONTROL_STATE_AT = 16;
+    /** States from that of a database that was shut down to that of one whose last checkpoint is being written. */
+    private static final int CONTROL_SHUT_DOWN = 1;
+    private static final int CONTROL_SHUTTING_DOWN = 3;
 
     private final ServerConfiguration configuration;
     private final Process process;
@@ -49,12 +60,21 @@ public final class EmbeddedPostgres implements AutoCloseable {
         this.lock = lock;
     }
 
-    /**
-     * Starts a server and waits until it takes connections. After a crash it recovers first.
-     *
-     * @throws ServerException if it cannot; nothing is left running
-     */
+    /** Starts a server, as below, and waits for as long as it takes. */
     public static EmbeddedPostgres start(ServerConfiguration configuration) throws IOException, InterruptedException {
+        return start(configuration, new CompletableFuture<>(), _ -> {});
+    }
+
+    /**
+     * Starts a server and waits until it takes connections. After a crash it recovers first, for as long as that takes: ended, it would
+     * begin again from the same place.
+     *
+     * @param givenUp completed when nobody waits for it any more; then it is ended
+     * @param recovers told while it recovers, every ten seconds, what the server has said last
+     * @throws ServerException if it cannot, or was given up; nothing is left running
+     */
+    public static EmbeddedPostgres start(ServerConfiguration configuration, CompletableFuture<?> givenUp,
+            Consumer<String> recovers) throws IOException, InterruptedException {
         Path data = configuration.dataDirectory();
         Files.createDirectories(data.getParent());
         FileChannel lock = lock(configuration);
@@ -63,7 +83,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
             initialise(configuration);
             endOrphans(data);
             writeSettings(configuration);
-            EmbeddedPostgres server = launch(configuration, lock);
+            EmbeddedPostgres server = launch(configuration, lock, givenUp, recovers);
             started = true;
             return server;
         } finally {
@@ -219,8 +239,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
         }
     }
 
-    private static EmbeddedPostgres launch(ServerConfiguration configuration, FileChannel lock)
-            throws IOException, InterruptedException {
+    private static EmbeddedPostgres launch(ServerConfiguration configuration, FileChannel lock,
+            CompletableFuture<?> givenUp, Consumer<String> recovers) throws IOException, InterruptedException {
         Path data = configuration.dataDirectory();
         Path log = configuration.logFile();
         long logStart = Files.exists(log) ? Files.size(log) : 0;
@@ -242,7 +262,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
             try {
                 process.getOutputStream().close();
                 CompletableFuture<Void> _ = process.onExit().thenRun(() -> close(watch));
-                awaitReady(configuration, watch, process, logStart);
+                CompletableFuture<Void> _ = givenUp.thenRun(() -> close(watch));
+                awaitReady(configuration, watch, process, logStart, recovers);
                 ready = true;
             } finally {
                 if (!ready) {
@@ -275,45 +296,56 @@ public final class EmbeddedPostgres implements AutoCloseable {
         }
     }
 
+    /** The limit is for who does not begin: a server that says that it is starting recovers. */
     private static void awaitReady(ServerConfiguration configuration, WatchService watch, Process process,
-            long logStart)
+            long logStart, Consumer<String> recovers)
             throws IOException, InterruptedException {
-        Path pidFile = configuration.dataDirectory().resolve("postmaster.pid");
+        Path data = configuration.dataDirectory();
+        Path pidFile = data.resolve("postmaster.pid");
+        Duration pause = configuration.timeout().compareTo(TOLD_EVERY) < 0 ? configuration.timeout() : TOLD_EVERY;
         long deadline = System.nanoTime() + configuration.timeout().toNanos();
-        while (!ready(pidFile, process.pid())) {
+        for (String state = ""; !state.equals("ready") && !state.equals("standby"); state = state(pidFile, process)) {
             WatchKey key = null;
+            boolean closed = false;
             try {
-                key = watch.poll(Math.max(0, deadline - System.nanoTime()), TimeUnit.NANOSECONDS);
+                key = watch.poll(pause.toNanos(), TimeUnit.NANOSECONDS);
             } catch (ClosedWatchServiceException ended) {
-                LOG.debug("server process ended", ended);
+                LOG.debug("server process ended, or was given up", ended);
+                closed = true;
             }
             if (!process.isAlive()) {
-                throw ServerException.explain("PostgreSQL did not start on " + configuration.dataDirectory() + ", port "
-                        + configuration.port(), lastWords(configuration.logFile(), logStart));
+                throw ServerException.explain("PostgreSQL did not start on " + data + ", port " + configuration.port(),
+                        lastWords(configuration.logFile(), logStart));
             }
-            if (key == null && !ready(pidFile, process.pid())) {
-                throw new ServerException(Kind.TIMEOUT,
-                        "PostgreSQL was not ready within " + configuration.timeout() + " on "
-                                + configuration.dataDirectory() + ": " + lastWords(configuration.logFile(), logStart));
+            if (closed) {
+                throw new ServerException(Kind.TIMEOUT, "PostgreSQL on " + data + " was ended before it was ready");
             }
             if (key != null) {
                 key.pollEvents();
                 key.reset();
+                continue;
+            }
+            if (!state(pidFile, process).isEmpty()) {
+                String said = lastWords(configuration.logFile(), logStart).strip();
+                String last = said.substring(said.lastIndexOf('\n') + 1);
+                LOG.info("PostgreSQL recovers in {}: {}", data, last);
+                recovers.accept(last);
+            } else if (System.nanoTime() - deadline >= 0) {
+                throw new ServerException(Kind.TIMEOUT, "PostgreSQL did not begin within " + configuration.timeout()
+                        + " on " + data + ": " + lastWords(configuration.logFile(), logStart));
             }
         }
     }
 
-    /** The server writes its state into the eighth line of its pid file. */
-    private static boolean ready(Path pidFile, long pid) throws IOException {
+    /** The server writes its state into the eighth line of its pid file; nothing if it has not yet. */
+    private static String state(Path pidFile, Process process) throws IOException {
         if (!Files.exists(pidFile)) {
-            return false;
+            return "";
         }
         List<String> lines = Files.readAllLines(pidFile, StandardCharsets.ISO_8859_1);
-        if (lines.size() < 8 || !lines.getFirst().strip().equals(Long.toString(pid))) {
-            return false;
-        }
-        String state = lines.get(7).strip();
-        return state.equals("ready") || state.equals("standby");
+        return lines.size() < 8 || !lines.getFirst().strip().equals(Long.toString(process.pid()))
+                ? ""
+                : lines.get(7).strip();
     }
 
     private static String lastWords(Path log, long from) throws IOException {
@@ -324,7 +356,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
         try (var channel = Files.newByteChannel(log)) {
             long start = Math.max(from, channel.size() - LAST_WORDS_BYTES);
             channel.position(start);
-            var bytes = java.nio.ByteBuffer.allocate((int) Math.min(LAST_WORDS_BYTES, channel.size() - start));
+            ByteBuffer bytes = ByteBuffer.allocate((int) Math.min(LAST_WORDS_BYTES, channel.size() - start));
             while (bytes.hasRemaining() && channel.read(bytes) >= 0) {
                 // until all is read
             }
@@ -379,11 +411,21 @@ public final class EmbeddedPostgres implements AutoCloseable {
         return process.onExit().thenAccept(_ -> {});
     }
 
-    /** Rolls back what is open, ends all sessions, writes a checkpoint and waits for the end. */
+    /**
+     * Rolls back what is open, ends all sessions, writes a checkpoint and waits for the end: half a minute for the sessions, and for the
+     * checkpoint as long as it takes.
+     *
+     * @throws ServerException if sessions do not end; then the server was killed
+     */
     public void stop() throws IOException, InterruptedException {
         if (process.isAlive()) {
             signal("INT", process.pid());
-            if (!process.waitFor(STOP_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS)) {
+            boolean ended = process.waitFor(STOP_TIMEOUT.toNanos(), TimeUnit.NANOSECONDS);
+            while (!ended && writesLastCheckpoint()) {
+                LOG.info("PostgreSQL in {} still writes its last checkpoint", configuration.dataDirectory());
+                ended = process.waitFor(TOLD_EVERY.toNanos(), TimeUnit.NANOSECONDS);
+            }
+            if (!ended) {
                 kill();
                 throw new ServerException(Kind.TIMEOUT, "PostgreSQL on " + configuration.dataDirectory()
                         + " did not stop within " + STOP_TIMEOUT
@@ -391,6 +433,16 @@ public final class EmbeddedPostgres implements AutoCloseable {
             }
         }
         lock.close();
+    }
+
+    /** Also while it puts away what is of no use behind that. */
+    private boolean writesLastCheckpoint() throws IOException {
+        ByteBuffer state = ByteBuffer.allocate(Integer.BYTES).order(ByteOrder.nativeOrder());
+        try (FileChannel control = FileChannel.open(configuration.dataDirectory().resolve("global/pg_control"),
+                StandardOpenOption.READ)) {
+            return control.read(state, CONTROL_STATE_AT) == Integer.BYTES && state.getInt(0) >= CONTROL_SHUT_DOWN
+                    && state.getInt(0) <= CONTROL_SHUTTING_DOWN;
+        }
     }
 
     /** Ends the server process without warning, as a crash does. Its children notice and follow. */

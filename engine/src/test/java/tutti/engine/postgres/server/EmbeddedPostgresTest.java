@@ -6,15 +6,22 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.OutputStream;
+import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
@@ -135,6 +142,60 @@ class EmbeddedPostgresTest {
         Files.write(control, bytes);
         ServerException refused = assertThrows(ServerException.class, () -> EmbeddedPostgres.start(configuration));
         assertEquals(Kind.DATA_DAMAGED, refused.kind(), refused.getMessage());
+    }
+
+    /** One that recovers, from an archive that gives nothing until the gate is open, and that may take three seconds to begin. */
+    private ServerConfiguration recovering(Path gate) throws IOException, InterruptedException {
+        assertEquals(0, new ProcessBuilder("mkfifo", gate.toString()).start().waitFor());
+        ServerConfiguration configuration = configuration(Ports.free()).with("max_wal_senders", "10")
+                .with("restore_command", "cat '" + gate + "' >/dev/null; false");
+        Files.createFile(configuration.dataDirectory().resolve("recovery.signal"));
+        return new ServerConfiguration(configuration.binaries(), configuration.dataDirectory(), configuration.logFile(),
+                configuration.port(), configuration.superuser(), configuration.password(), configuration.settings(),
+                Duration.ofSeconds(3));
+    }
+
+    /** Whoever waits at it goes on, and whoever comes. */
+    private static void open(Path gate) {
+        try {
+            Path open = Files.createFile(gate.resolveSibling("open"));
+            try (OutputStream _ = Files.newOutputStream(gate)) {
+                Files.move(open, gate, StandardCopyOption.REPLACE_EXISTING);
+            }
+        } catch (IOException failed) {
+            throw new UncheckedIOException(failed);
+        }
+    }
+
+    @Test
+    void oneThatRecoversIsWaitedForLongerThanOneThatDoesNotBegin() throws Exception {
+        Path gate = directory.resolve("gate");
+        List<String> told = new ArrayList<>();
+        try (EmbeddedPostgres server = EmbeddedPostgres.start(recovering(gate), new CompletableFuture<>(), said -> {
+            if (told.isEmpty()) {
+                open(gate);
+            }
+            told.add(said);
+        })) {
+            assertEquals("f", query(server, "select pg_is_in_recovery()"));
+        }
+        assertTrue(told.getFirst().contains("LOG:"), told::toString);
+    }
+
+    @Test
+    void oneThatRecoversIsEndedWhenNobodyWaitsAnyMore() throws Exception {
+        Path gate = directory.resolve("gate");
+        ServerConfiguration configuration = recovering(gate);
+        CompletableFuture<Void> givenUp = new CompletableFuture<>();
+        ServerException ended = assertThrows(ServerException.class,
+                () -> EmbeddedPostgres.start(configuration, givenUp, _ -> {
+                    givenUp.complete(null);
+                    open(gate);
+                }));
+        assertEquals(Kind.TIMEOUT, ended.kind(), ended.getMessage());
+        try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
+            assertEquals("1", query(server, "select 1"));
+        }
     }
 
     @Test
