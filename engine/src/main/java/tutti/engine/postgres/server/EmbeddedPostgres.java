@@ -42,6 +42,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
     /** So often it is told that a server still recovers, or still writes its last checkpoint. */
     private static final Duration TOLD_EVERY = Duration.ofSeconds(10);
     private static final long LOG_LIMIT_BYTES = 16L << 20;
+    private static final Duration LOG_LOOKED_AT_EVERY = Duration.ofSeconds(1);
     private static final int LAST_WORDS_BYTES = 4000;
     private static final String SETTINGS_FILE = "tutti.conf";
     /** In the control file, where the state of the database is, in 4 bytes as the machine has them. */
@@ -243,11 +244,8 @@ public final class EmbeddedPostgres implements AutoCloseable {
             CompletableFuture<?> givenUp, Consumer<String> recovers) throws IOException, InterruptedException {
         Path data = configuration.dataDirectory();
         Path log = configuration.logFile();
+        shorten(log);
         long logStart = Files.exists(log) ? Files.size(log) : 0;
-        if (logStart > LOG_LIMIT_BYTES) {
-            Files.move(log, log.resolveSibling(log.getFileName() + ".1"), StandardCopyOption.REPLACE_EXISTING);
-            logStart = 0;
-        }
         try (WatchService watch = data.getFileSystem().newWatchService()) {
             data.register(watch, StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY);
             ProcessBuilder command = configuration.binaries().command("postgres", List.of("-D", data.toString()));
@@ -272,6 +270,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
             }
             LOG.info("PostgreSQL {} runs as process {} on port {}, data in {}", ServerBinaries.VERSION, process.pid(),
                     configuration.port(), data);
+            Thread.ofVirtual().name("tutti-postgres-log").start(() -> boundLog(process, log));
             return new EmbeddedPostgres(configuration, process, lock);
         }
     }
@@ -346,6 +345,43 @@ public final class EmbeddedPostgres implements AutoCloseable {
         return lines.size() < 8 || !lines.getFirst().strip().equals(Long.toString(process.pid()))
                 ? ""
                 : lines.get(7).strip();
+    }
+
+    /** Keeps the log from growing for as long as a server runs, which appends to it. */
+    private static void boundLog(Process process, Path log) {
+        try {
+            while (!process.waitFor(LOG_LOOKED_AT_EVERY.toNanos(), TimeUnit.NANOSECONDS)) {
+                try {
+                    shorten(log);
+                } catch (IOException failed) {
+                    LOG.warn("{} is too long, and its end cannot be kept: {}", log, failed.getMessage(), failed);
+                }
+            }
+        } catch (InterruptedException impossible) {
+            Thread.currentThread().interrupt();
+        }
+    }
+
+    /**
+     * Puts the end of a log that is too long aside, and empties it, also if its end cannot be kept. What is written in that moment may be
+     * lost.
+     */
+    private static void shorten(Path log) throws IOException {
+        if (!Files.exists(log) || Files.size(log) <= LOG_LIMIT_BYTES) {
+            return;
+        }
+        try (FileChannel from = FileChannel.open(log, StandardOpenOption.READ, StandardOpenOption.WRITE)) {
+            try (FileChannel to = FileChannel.open(log.resolveSibling(log.getFileName() + ".1"),
+                    StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.TRUNCATE_EXISTING)) {
+                long end = from.size();
+                long at = end - LOG_LIMIT_BYTES;
+                while (at < end) {
+                    at += from.transferTo(at, end - at, to);
+                }
+            } finally {
+                from.truncate(0);
+            }
+        }
     }
 
     private static String lastWords(Path log, long from) throws IOException {

@@ -2,6 +2,7 @@ package tutti.engine.postgres.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -13,6 +14,9 @@ import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardWatchEventKinds;
+import java.nio.file.WatchKey;
+import java.nio.file.WatchService;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.ResultSet;
@@ -195,6 +199,30 @@ class EmbeddedPostgresTest {
         assertEquals(Kind.TIMEOUT, ended.kind(), ended.getMessage());
         try (EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
             assertEquals("1", query(server, "select 1"));
+        }
+    }
+
+    /** With statements that fail, which the server writes down. */
+    @Test
+    void theLogOfAServerThatRunsHasABound() throws Exception {
+        ServerConfiguration configuration = configuration(Ports.free());
+        Path log = configuration.logFile();
+        Path before = log.resolveSibling(log.getFileName() + ".1");
+        try (WatchService watch = directory.getFileSystem().newWatchService();
+                EmbeddedPostgres server = EmbeddedPostgres.start(configuration)) {
+            directory.register(watch, StandardWatchEventKinds.ENTRY_CREATE, StandardWatchEventKinds.ENTRY_MODIFY);
+            String long17MiB = "select 1/0 -- " + "x".repeat(17 << 20);
+            assertEquals("22012", assertThrows(SQLException.class, () -> execute(server, long17MiB)).getSQLState());
+            while (!Files.exists(before) || Files.size(log) > 1 << 20) {
+                WatchKey key = watch.poll(20, TimeUnit.SECONDS);
+                assertNotNull(key, "the log stays as it is");
+                key.pollEvents();
+                key.reset();
+            }
+            assertTrue(Files.size(before) <= 16 << 20, () -> before + " is too long");
+            assertEquals("22012",
+                    assertThrows(SQLException.class, () -> execute(server, "select 2/0")).getSQLState());
+            assertTrue(Files.readString(log).contains("STATEMENT:  select 2/0"));
         }
     }
 
