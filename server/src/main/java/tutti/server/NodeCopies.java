@@ -3,6 +3,7 @@ package tutti.server;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -34,6 +35,8 @@ final class NodeCopies implements CopySource {
     static final String REPLICA = "replica";
     /** Directory for what is written down for a copy, below that of the node's data. */
     private static final String STAGING = "copies";
+    /** So long a backup waits for a node that lags. */
+    private static final Duration LAG_MAX = Duration.ofMinutes(10);
     private static final Logger LOG = LoggerFactory.getLogger(NodeCopies.class);
 
     private final NodeConfig config;
@@ -118,7 +121,8 @@ final class NodeCopies implements CopySource {
         if (impossible != null) {
             throw new IOException("this node cannot be backed up: " + impossible);
         }
-        StateCopy state = NodeLife.asked(node::backUp);
+        // A node that lags answers when it has applied what had been ordered, and keeps the order's log until it is told that this is over.
+        StateCopy state = NodeLife.asked(node::backUp, LAG_MAX, () -> node.copied(ReplicaNode.BACKUP, false));
         boolean begun = false;
         Path staging = config.data().resolve(STAGING).resolve(Long.toString(count.incrementAndGet()));
         try {

@@ -72,7 +72,7 @@ final class NodeLife implements AutoCloseable {
         }
     }
 
-    private static final long ANSWER_SECONDS_MAX = 10;
+    private static final Duration ANSWER_MAX = Duration.ofSeconds(10);
     /** What commits under way are given, when clients have used up the time there was. */
     private static final long COMMIT_NANOS_MIN = 1_000_000_000;
 
@@ -338,11 +338,23 @@ final class NodeLife implements AutoCloseable {
 
     /** Asks a node, and waits for its answer. */
     static <T> T asked(Consumer<Completion<T>> question) throws IOException {
+        return asked(question, ANSWER_MAX, () -> {});
+    }
+
+    /**
+     * Asks a node, and waits for its answer.
+     *
+     * @param patience how long
+     * @param tooLate called, on the node's thread, when it does what it was asked for and nobody waits for that any more
+     */
+    static <T> T asked(Consumer<Completion<T>> question, Duration patience, Runnable tooLate) throws IOException {
         CompletableFuture<T> told = new CompletableFuture<>();
         question.accept(new Completion<>() {
             @Override
             public void succeeded(T value) {
-                told.complete(value);
+                if (!told.complete(value)) {
+                    tooLate.run();
+                }
             }
 
             @Override
@@ -351,13 +363,16 @@ final class NodeLife implements AutoCloseable {
             }
         });
         try {
-            return told.get(ANSWER_SECONDS_MAX, TimeUnit.SECONDS);
+            return told.orTimeout(patience.toNanos(), TimeUnit.NANOSECONDS).get();
         } catch (ExecutionException failed) {
-            throw new IOException(failed.getCause().getMessage(), failed);
-        } catch (TimeoutException late) {
-            throw new Operations.UnansweredException(late);
+            throw failed.getCause() instanceof TimeoutException
+                    ? new Operations.UnansweredException(failed)
+                    : new IOException(failed.getCause().getMessage(), failed);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
+            if (!told.cancel(false)) {
+                tooLate.run();
+            }
             throw new IOException("the node is stopping", interrupted);
         }
     }

@@ -17,7 +17,7 @@ public interface Operations {
 
         /** Of what was waited for in vain. */
         public UnansweredException(Throwable cause) {
-            super("the node does not answer, perhaps it is stopping", cause);
+            super("the node does not answer, perhaps it is stopping, or lags (/status says why)", cause);
         }
     }
 
