@@ -2,8 +2,10 @@ package tutti.server.config;
 
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.StringJoiner;
@@ -16,6 +18,7 @@ import tutti.engine.EngineDescriptor;
 import tutti.engine.Engines;
 import tutti.engine.jdbc.InProcessEngine;
 import tutti.engine.postgres.PostgresServer;
+import tutti.engine.postgres.server.ServerConfiguration;
 import tutti.order.OrderDescriptor;
 import tutti.order.Orders;
 
@@ -162,6 +165,45 @@ public record NodeConfig(
                     "a transaction must fit into the queue");
         }
         checkOrder(protocol, protocolParameters, ids, order, limits);
+        List<Listener> listeners = new ArrayList<>();
+        listeners.add(new Listener("listen.port", listen.host(), listen.port()));
+        listeners.add(new Listener("http.port", http.host(), http.port()));
+        if (!inProcess(engine) && postgres.embedded() != null) {
+            listeners.add(new Listener("postgres.embedded.port", ServerConfiguration.HOST, postgres.embedded().port()));
+        }
+        for (int i = 0; i < members.size(); i++) {
+            if (members.get(i).id() == node && order.kind().equals(DEFAULT_ORDER)) {
+                HostPort own = members.get(i).order();
+                listeners.add(new Listener("members[" + i + "].order", own.host(), own.port()));
+            }
+        }
+        for (int i = 1; i < listeners.size(); i++) {
+            Listener later = listeners.get(i);
+            listeners.subList(0, i).stream().filter(later::excludes).findFirst().ifPresent(earlier -> {
+                throw new ImpossibleValue(later.key, "is the port " + later.port + ", and " + earlier.key + ", too",
+                        "give each a port of its own");
+            });
+        }
+    }
+
+    /**
+     * Something of this node that listens.
+     *
+     * @param key of its port
+     * @param port 0 for a free one
+     */
+    private record Listener(String key, String host, int port) {
+        private static final Set<String> ALL = Set.of("0.0.0.0", "::");
+
+        /** Whether they cannot both listen, as far as can be told without asking for names. */
+        boolean excludes(Listener other) {
+            return port == other.port && port != 0 && (address().equals(other.address()) || ALL.contains(host)
+                    || ALL.contains(other.host));
+        }
+
+        private String address() {
+            return host.equalsIgnoreCase("localhost") ? ServerConfiguration.HOST : host.toLowerCase(Locale.ROOT);
+        }
     }
 
     private static void checkOrder(String protocol, Map<String, String> parameters, Set<Integer> ids, Order order,
@@ -338,6 +380,14 @@ public record NodeConfig(
             if (embedded == null && url == null) {
                 embedded = ConfigReader.defaults(Embedded.class);
             }
+            if (embedded != null && !ServerConfiguration.canBeSuperuser(user)) {
+                throw new ImpossibleValue("user",
+                        "is " + user + ", which the superuser of an embedded server cannot be",
+                        "valid: any name but tutti, and but those that begin with pg_");
+            }
+            if (embedded != null && !ServerConfiguration.canBePassword(password)) {
+                throw new ImpossibleValue("password", "has several lines", "write one of one line");
+            }
         }
 
         boolean hasDefaultPassword() {
@@ -356,9 +406,15 @@ public record NodeConfig(
     public record Embedded(
             @Setting(doc = "Port on 127.0.0.1 that it listens on; 0 takes a free one at each start.", byDefault = "0", min = "0", max = "65535") int port,
             @Setting(doc = "Memory for its page cache.", byDefault = "128 MiB", min = "1 MiB", max = "1 TiB", bytes = true) long sharedBuffersBytes,
-            @Setting(doc = "Further parameters of postgresql.conf, name by name.", byDefault = "{}") Map<String, String> parameters) {
+            @Setting(doc = "Further parameters of postgresql.conf, name by name; refused where the node relies on its own, such as `fsync`.", byDefault = "{}") Map<String, String> parameters) {
         public Embedded {
             parameters = Map.copyOf(parameters);
+            for (String name : parameters.keySet()) {
+                String otherwise = ServerConfiguration.RELIED_ON.get(name.toLowerCase(Locale.ROOT));
+                if (otherwise != null) {
+                    throw new ImpossibleValue("parameters", "names " + name + ": " + otherwise, "leave it out");
+                }
+            }
         }
     }
 

@@ -105,6 +105,14 @@ class ConfigReaderTest {
     }
 
     @Test
+    void aPortMayBeUsedAgainAtAnotherAddress() throws UnusableFileException {
+        NodeConfig config = read(
+                SMALLEST + "listen: {host: 127.0.0.2, port: 7801}\nhttp: {host: 127.0.0.3, port: 7800}\n");
+        assertEquals(7801, config.listen().port());
+        assertNotNull(read(SMALLEST + "engine: h2\npostgres: {embedded: {port: 5432}}\n"));
+    }
+
+    @Test
     void aPasswordIsNotShown() throws UnusableFileException {
         assertTrue(!read(SMALLEST + "postgres: {password: very-secret}").toString().contains("very-secret"));
     }
@@ -163,6 +171,23 @@ class ConfigReaderTest {
                         "postgres.authorities is given, but url does not ask for sslmode=verify-full"),
                 Arguments.of("postgres: {isolation: snapshot}",
                         "postgres.isolation cannot be \"snapshot\"; valid: read committed, repeatable read, serializable"),
+                Arguments.of("postgres: {user: tutti}",
+                        "postgres.user is tutti, which the superuser of an embedded server"),
+                Arguments.of("postgres: {password: \"a\\nb\"}",
+                        "postgres.password has several lines; write one of one line"),
+                Arguments.of("postgres: {embedded: {parameters: {work_mem: 8MB, Restart_After_Crash: \"on\"}}}",
+                        "node.yaml:5: postgres.embedded.parameters names Restart_After_Crash: commits that a crash of one"
+                                + " of its processes loses would be missed unseen; leave it out"),
+                Arguments.of("postgres: {embedded: {parameters: {fsync: \"off\"}}}",
+                        "postgres.embedded.parameters names fsync: after a crash of the machine"),
+                Arguments.of("postgres: {embedded: {parameters: {port: \"5433\"}}}",
+                        "postgres.embedded.port is for that; leave it out"),
+                Arguments.of("listen: {port: 8008}",
+                        "http.port is the port 8008, and listen.port, too; give each a port of its own"),
+                Arguments.of("postgres: {password: x, embedded: {port: 6000}}\nlisten: {host: 0.0.0.0, port: 6000}",
+                        "postgres.embedded.port is the port 6000, and listen.port, too"),
+                Arguments.of("http: {host: localhost, port: 7801}",
+                        "node.yaml:4: members[1].order is the port 7801, and http.port, too"),
                 Arguments.of("listen: {acknowledge: logged}",
                         "listen.acknowledge is logged, but there are no request logs with protocol si"),
                 Arguments.of("postgres: {isolation: serializable}\nprotocol: wice",

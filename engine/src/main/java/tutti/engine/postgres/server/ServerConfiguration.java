@@ -18,7 +18,7 @@ import java.util.TreeMap;
  * @param superuser name of the first role
  * @param password of the first role; used when the data directory is made
  * @param settings server settings by name, over those of {@link #effectiveSettings}
- * @param timeout for getting ready, including recovery after a crash
+ * @param timeout for beginning to start; what it recovers then takes as long as it takes
  */
 public record ServerConfiguration(
         ServerBinaries binaries,
@@ -31,6 +31,16 @@ public record ServerConfiguration(
         Duration timeout) {
     /** The only address that a server of our own listens on. */
     public static final String HOST = "127.0.0.1";
+    private static final String AFTER_A_CRASH = "after a crash of the machine the database would be damaged";
+    private static final String UNSEEN = "damage of the disk would pass unseen";
+    private static final String NOT_FOUND = "the node would not find its server";
+    /** Settings that a node's server must have as they are, with what would become of it otherwise. */
+    public static final Map<String, String> RELIED_ON = Map.of("fsync", AFTER_A_CRASH, "full_page_writes",
+            AFTER_A_CRASH, "zero_damaged_pages", UNSEEN, "ignore_checksum_failure", UNSEEN, "ignore_invalid_pages",
+            UNSEEN, "restart_after_crash", "commits that a crash of one of its processes loses would be missed unseen",
+            "session_replication_role", "what clients change would not be told the other nodes", "port",
+            NOT_FOUND + "; postgres.embedded.port is for that", "unix_socket_directories", NOT_FOUND, "data_directory",
+            NOT_FOUND);
     /** The operating system's bound on the path of a Unix socket. */
     private static final int SOCKET_PATH_LIMIT_BYTES = 107;
 
@@ -44,13 +54,23 @@ public record ServerConfiguration(
                     "the superuser must not be named tutti: what it creates would land in the"
                             + " schema tutti, which is not replicated");
         }
-        if (superuser.isEmpty() || superuser.startsWith("pg_") || password.isEmpty() || password.contains("\n")) {
+        if (!canBeSuperuser(superuser) || !canBePassword(password)) {
             throw new IllegalArgumentException(
                     "the superuser needs a name that does not begin with pg_, and a password of one line");
         }
         dataDirectory = dataDirectory.toAbsolutePath().normalize();
         logFile = logFile.toAbsolutePath().normalize();
         settings = Map.copyOf(settings);
+    }
+
+    /** Whether the first role may have this name. */
+    public static boolean canBeSuperuser(String name) {
+        return !name.isEmpty() && !name.startsWith("pg_") && !name.equals("tutti");
+    }
+
+    /** Whether the first role may have this password. */
+    public static boolean canBePassword(String password) {
+        return !password.isEmpty() && !password.contains("\n");
     }
 
     /** For a replica, with a log file beside the data directory. */
