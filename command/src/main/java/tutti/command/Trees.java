@@ -49,7 +49,10 @@ public final class Trees {
         });
     }
 
-    /** Copies a directory with everything in it to a place where nothing is, sockets and the like excepted; nobody writes into it meanwhile. */
+    /**
+     * Copies a directory with everything in it to a place where nothing is, sockets and the like excepted; nobody writes into it meanwhile.
+     * The copy is safe when this returns, but for its name ({@link #sync}).
+     */
     public static void copy(Path from, Path to) throws IOException {
         Files.walkFileTree(from, new SimpleFileVisitor<>() {
             @Override
@@ -64,15 +67,25 @@ public final class Trees {
                 if (attributes.isOther()) {
                     return FileVisitResult.CONTINUE;
                 }
-                Files.copy(file, to.resolve(from.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
+                sync(Files.copy(file, to.resolve(from.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES));
+                return FileVisitResult.CONTINUE;
+            }
+
+            @Override
+            public FileVisitResult postVisitDirectory(Path directory, @Nullable IOException failed)
+                    throws IOException {
+                if (failed != null) {
+                    throw failed;
+                }
+                sync(to.resolve(from.relativize(directory)));
                 return FileVisitResult.CONTINUE;
             }
         });
     }
 
-    /** Makes safe which files there are in a directory. */
-    public static void sync(Path directory) throws IOException {
-        try (FileChannel channel = FileChannel.open(directory, StandardOpenOption.READ)) {
+    /** Makes safe what is in a file, or which files there are in a directory. */
+    public static void sync(Path path) throws IOException {
+        try (FileChannel channel = FileChannel.open(path, StandardOpenOption.READ)) {
             channel.force(true);
         }
     }

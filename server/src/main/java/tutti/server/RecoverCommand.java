@@ -209,6 +209,7 @@ public final class RecoverCommand implements Callable<Integer> {
         NodeKeys keys = NodeKeys.open(config);
         config.orderKind().beginAgain(NodeLife.orderSettings(config, keys), keys.machine(),
                 PathDirectory.of(begun.resolve(NodeCopies.ORDER)), history);
+        Trees.sync(begun);
         return begun;
     }
 
@@ -221,6 +222,8 @@ public final class RecoverCommand implements Callable<Integer> {
                 Files.move(config.data().resolve(part), before.resolve(part), StandardCopyOption.ATOMIC_MOVE);
             }
         }
+        Trees.sync(before);
+        Trees.sync(config.data());
         for (String part : RestoreCommand.parts(config)) {
             Files.move(begun.resolve(part), config.data().resolve(part), StandardCopyOption.ATOMIC_MOVE);
         }

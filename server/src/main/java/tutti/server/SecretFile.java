@@ -6,6 +6,7 @@ import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.security.SecureRandom;
 import java.util.HexFormat;
+import tutti.command.Trees;
 import tutti.runtime.real.PrivateFiles;
 
 /** A secret of a node's own, in a file of its own. */
@@ -24,8 +25,11 @@ final class SecretFile {
         if (!Files.exists(file)) {
             byte[] random = new byte[BYTES];
             new SecureRandom().nextBytes(random);
-            Files.move(PrivateFiles.write(file.resolveSibling(file.getFileName() + ".new"),
-                    HexFormat.of().formatHex(random) + "\n"), file, StandardCopyOption.ATOMIC_MOVE);
+            Path made = PrivateFiles.write(file.resolveSibling(file.getFileName() + ".new"),
+                    HexFormat.of().formatHex(random) + "\n");
+            Trees.sync(made);
+            Files.move(made, file, StandardCopyOption.ATOMIC_MOVE);
+            Trees.sync(file.toAbsolutePath().getParent());
         }
         PrivateFiles.requirePrivate(file);
         String secret = Files.readString(file).strip();
