@@ -13,6 +13,9 @@ import tutti.grid.store.Version;
 /**
  * A map of the grid, each key on as many nodes as its degree says. Any thread.
  *
+ * <p>
+ * A null that is given, or a transaction of another {@link Grid}, is refused with a {@link NullPointerException} or an {@link IllegalArgumentException}.
+ *
  * @param <K> keys
  * @param <V> values
  */
@@ -34,7 +37,17 @@ public final class Cache<K, V> {
     }
 
     private byte[] bytes(V value) {
-        return values.write(Objects.requireNonNull(value, "value: to have none, remove the key"));
+        byte[] bytes = values.write(Objects.requireNonNull(value, "value: to have none, remove the key"));
+        return Objects.requireNonNull(bytes, "what the serializer has made of the value");
+    }
+
+    /** A transaction, unless it is of another grid, whose caches have other numbers. */
+    private Transaction own(Transaction in) {
+        if (!in.isOf(grid)) {
+            throw new IllegalArgumentException("cache '" + grid.cacheNames().get(number)
+                    + "' is used in a transaction of another grid: take the cache of that one");
+        }
+        return in;
     }
 
     /**
@@ -43,7 +56,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public Optional<V> get(Transaction in, K key) {
-        byte[] bytes = in.read(key(key));
+        byte[] bytes = own(in).read(key(key));
         return bytes == null ? Optional.empty() : Optional.of(values.read(bytes));
     }
 
@@ -53,7 +66,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public void put(Transaction in, K key, V value) {
-        in.write(key(key), bytes(value));
+        own(in).write(key(key), bytes(value));
     }
 
     /**
@@ -64,7 +77,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public void put(Transaction in, K key, V value, Duration timeToLive) {
-        in.write(key(key), bytes(value), timeToLive);
+        own(in).write(key(key), bytes(value), Objects.requireNonNull(timeToLive, "timeToLive"));
     }
 
     /**
@@ -74,7 +87,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public void put(Transaction in, K key, V value, Instant expiry) {
-        in.write(key(key), bytes(value), millis(expiry));
+        own(in).write(key(key), bytes(value), millis(expiry));
     }
 
     private static long millis(Instant expiry) {
@@ -98,7 +111,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public Optional<Entry<V>> entry(Transaction in, K key) {
-        GridTransaction.Value found = in.readWhole(key(key));
+        GridTransaction.Value found = own(in).readWhole(key(key));
         byte[] bytes = found.bytes();
         long expiry = found.expiryMillis();
         return bytes == null
@@ -115,7 +128,8 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done, or the transaction is not read-only
      */
     public List<K> keys(Transaction in, byte[] prefix) {
-        return in.keys(number, prefix).stream().map(key -> keys.read(key.bytes())).toList();
+        return own(in).keys(number, Objects.requireNonNull(prefix, "prefix")).stream()
+                .map(key -> keys.read(key.bytes())).toList();
     }
 
     /** All keys; see {@link #keys(Transaction, byte[])}. */
@@ -129,7 +143,7 @@ public final class Cache<K, V> {
      * @return in the order in which they were written first
      */
     public List<K> written(Transaction in) {
-        return in.written(number).stream().map(key -> keys.read(key.bytes())).toList();
+        return own(in).written(number).stream().map(key -> keys.read(key.bytes())).toList();
     }
 
     /**
@@ -138,7 +152,7 @@ public final class Cache<K, V> {
      * @throws tutti.grid.GridException if that cannot be done
      */
     public void remove(Transaction in, K key) {
-        in.write(key(key), null);
+        own(in).write(key(key), null);
     }
 
     /**

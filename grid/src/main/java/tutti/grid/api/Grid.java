@@ -2,6 +2,7 @@ package tutti.grid.api;
 
 import java.io.IOException;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadLocalRandom;
@@ -62,6 +63,7 @@ public final class Grid implements AutoCloseable {
 
     /** The same, on a machine whose connections prove who is there; see {@code tutti.runtime}. */
     public static Grid open(GridConfig config, IsolationLevel level, Machine machine) throws IOException {
+        Objects.requireNonNull(level, "level");
         Changes changes = new Changes();
         GridNode node = new GridNode(config, machine, changes);
         changes.of(node);
@@ -100,6 +102,7 @@ public final class Grid implements AutoCloseable {
      * @param readOnly it will write nothing, reads a consistent snapshot whatever the level, and never fails for what others do
      */
     public Transaction begin(IsolationLevel of, boolean readOnly) {
+        Objects.requireNonNull(of, "of");
         return new Transaction(this, ask(answer -> whenMember(answer, () -> node.begin(of, readOnly))));
     }
 
@@ -271,7 +274,11 @@ public final class Grid implements AutoCloseable {
         return await(answer);
     }
 
-    /** Has the node do something; a closed one drops it. */
+    /**
+     * Has the node do something; a closed one drops it.
+     *
+     * @param task must throw nothing: that ends the node, which cannot know how far it has come. So what a caller has given is looked at before
+     */
     void onLoop(Runnable task) {
         if (node.loop().isCurrent()) {
             throw new IllegalStateException("this would wait for itself: it is called on the node's own thread");

@@ -22,6 +22,10 @@ public final class Transaction implements AutoCloseable {
         this.transaction = transaction;
     }
 
+    boolean isOf(Grid which) {
+        return grid.equals(which);
+    }
+
     byte @Nullable [] read(Key key) {
         return readWhole(key).bytes();
     }
@@ -50,7 +54,7 @@ public final class Transaction implements AutoCloseable {
     }
 
     void write(Key key, byte[] value, Duration timeToLive) {
-        change(() -> transaction.write(key, value, transaction.after(timeToLive)));
+        write(key, value, transaction.after(timeToLive));
     }
 
     void write(Key key, byte[] value, long expiryMillis) {

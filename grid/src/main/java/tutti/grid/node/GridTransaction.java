@@ -162,12 +162,15 @@ public final class GridTransaction {
         return new Value(version.isThere(timeMillis) ? version.value() : null, version.stamp(), version.expiryMillis());
     }
 
-    /** An instant that is so much later than this transaction's time; {@link Version#NEVER} if that cannot be said. */
+    /**
+     * An instant that is so much later than this transaction's time; {@link Version#NEVER} if it is too late to be said, 1970 if it is too early.
+     * Any thread.
+     */
     public long after(Duration duration) {
         try {
             return Math.addExact(timeMillis, duration.toMillis());
         } catch (ArithmeticException tooFar) {
-            return Version.NEVER;
+            return duration.isNegative() ? 0 : Version.NEVER;
         }
     }
 

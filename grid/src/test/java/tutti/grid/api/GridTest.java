@@ -16,6 +16,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.ExecutionException;
@@ -144,6 +145,59 @@ class GridTest {
         assertThrows(NullPointerException.class, () -> stock.put("key", null));
         assertThrows(NullPointerException.class, () -> stock.put(null, 1));
         assertEquals(Optional.of(1), stock.get("key"));
+    }
+
+    /** It is told to who did it, and nobody else notices. */
+    @Test
+    void aCallerThatErrsDoesNotEndTheNode() throws IOException {
+        nodeCount = 1;
+        open(CommitProtocol.TOM_3, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 1));
+        Grid grid = grids.getFirst();
+        Cache<String, Integer> stock = stock(grid);
+        grid.run(in -> {
+            assertThrows(NullPointerException.class, () -> stock.put(in, "key", 1, (Duration) null));
+            assertThrows(NullPointerException.class, () -> stock.put(in, "key", 1, (Instant) null));
+            stock.put(in, "key", 1);
+        });
+        assertThrows(NullPointerException.class, () -> grid.readOnly(in -> stock.keys(in, (byte[]) null)));
+        assertThrows(NullPointerException.class, () -> grid.begin(null, false));
+        assertThrows(NullPointerException.class, () -> grid.transact(null, in -> {
+            stock.put(in, "key", stock.get(in, "key").orElse(0) + 1);
+            return true;
+        }));
+        Cache<String, byte[]> careless = grid.cache("stock", Serializers.TEXT, new Serializer<byte[]>() {
+            @Override
+            public byte[] write(byte[] value) {
+                return null;
+            }
+
+            @Override
+            public byte[] read(byte[] bytes) {
+                return bytes;
+            }
+        });
+        assertThrows(NullPointerException.class, () -> careless.put("key", new byte[0]));
+        assertEquals(Optional.of(1), stock.get("key"));
+    }
+
+    @Test
+    void aCacheIsUsedInTransactionsOfItsGridOnly() throws IOException {
+        nodeCount = 1;
+        open(CommitProtocol.TOM_3, IsolationLevel.SERIALIZABLE, CacheConfig.of("stock", 1));
+        open(CommitProtocol.TOM_3, IsolationLevel.SERIALIZABLE, CacheConfig.of("other", 1), CacheConfig.of("stock", 1));
+        Grid one = grids.getFirst();
+        Grid two = grids.getLast();
+        Cache<String, Integer> others = stock(two);
+        for (Consumer<Transaction> work : List.<Consumer<Transaction>>of(in -> others.get(in, "key"),
+                in -> others.entry(in, "key"), others::keys, others::written, in -> others.put(in, "key", 1),
+                in -> others.put(in, "key", 1, Duration.ofDays(1)), in -> others.put(in, "key", 1, Instant.MAX),
+                in -> others.remove(in, "key"))) {
+            assertThrows(IllegalArgumentException.class, () -> one.run(work));
+        }
+        stock(one).put("key", 1);
+        others.put("key", 2);
+        assertEquals(Optional.of(1), stock(one).get("key"));
+        assertEquals(Optional.of(2), others.get("key"));
     }
 
     @Test
