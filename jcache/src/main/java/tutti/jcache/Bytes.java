@@ -8,9 +8,18 @@ import tutti.grid.api.Serializer;
 final class Bytes implements Serializer<Object> {
     private final ObjectSerializer objects;
 
-    /** Of classes that this loader knows. */
-    Bytes(ClassLoader classLoader) {
-        this.objects = new ObjectSerializer(classLoader);
+    private Bytes(ObjectSerializer objects) {
+        this.objects = objects;
+    }
+
+    /** Keys, of classes that this loader knows. */
+    static Bytes ofKeys(ClassLoader classLoader) {
+        return new Bytes(ObjectSerializer.ofKeys(classLoader));
+    }
+
+    /** Values, of classes that this loader knows. */
+    static Bytes ofValues(ClassLoader classLoader) {
+        return new Bytes(new ObjectSerializer(classLoader));
     }
 
     @Override

@@ -49,7 +49,8 @@ final class GridCache<K, V> implements Cache<K, V> {
     private final MutableConfiguration<K, V> configuration;
     private final Grid grid;
     private final tutti.grid.api.Cache<byte[], byte[]> entries;
-    private final Bytes bytes;
+    private final Bytes keyForm;
+    private final Bytes valueForm;
     private final Expiry expiry;
     private final Backing<K, V> backing;
     private final Listeners<K, V> listeners = new Listeners<>();
@@ -66,7 +67,8 @@ final class GridCache<K, V> implements Cache<K, V> {
         this.configuration = configuration;
         this.grid = grid;
         this.entries = entries;
-        this.bytes = new Bytes(manager.getClassLoader());
+        this.keyForm = Bytes.ofKeys(manager.getClassLoader());
+        this.valueForm = Bytes.ofValues(manager.getClassLoader());
         this.expiry = new Expiry(configuration.getExpiryPolicyFactory().create());
         this.backing = new Backing<>(configuration);
         configuration.getCacheEntryListenerConfigurations().forEach(listeners::add);
@@ -85,12 +87,12 @@ final class GridCache<K, V> implements Cache<K, V> {
     }
 
     byte[] bytes(V value) {
-        return bytes.write(value);
+        return valueForm.write(value);
     }
 
     @SuppressWarnings("unchecked")
     V value(byte[] from) {
-        return (V) bytes.read(from);
+        return (V) valueForm.read(from);
     }
 
     @Nullable
@@ -138,7 +140,7 @@ final class GridCache<K, V> implements Cache<K, V> {
     }
 
     private byte[] keyBytes(K key) {
-        byte[] own = bytes.write(key);
+        byte[] own = keyForm.write(key);
         byte[] whole = Arrays.copyOf(prefix, prefix.length + own.length);
         System.arraycopy(own, 0, whole, prefix.length, own.length);
         return whole;
@@ -146,7 +148,7 @@ final class GridCache<K, V> implements Cache<K, V> {
 
     @SuppressWarnings("unchecked")
     private K key(byte[] whole) {
-        return (K) bytes.read(Arrays.copyOfRange(whole, prefix.length, whole.length));
+        return (K) keyForm.read(Arrays.copyOfRange(whole, prefix.length, whole.length));
     }
 
     // ------------------------------------------------------------------------------------------ transactions

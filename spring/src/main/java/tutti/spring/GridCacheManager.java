@@ -14,8 +14,8 @@ import tutti.grid.api.ObjectSerializer;
 
 /**
  * Spring's caches over those of a grid: a cache is the grid's cache of the same name, so its degree and how long entries live are those
- * of the grid's configuration, and there are no others. Keys and values are serialized by {@link ObjectSerializer}; equal keys must become equal
- * bytes. Any thread.
+ * of the grid's configuration, and there are no others. Keys and values are serialized by {@link ObjectSerializer}, which says which equal
+ * keys become equal bytes. Any thread.
  *
  * <p>
  * In a transaction of {@link GridTransactionManager} what is put and evicted is a part of it. Otherwise, and in one that only reads, each call is a transaction of its
@@ -43,10 +43,10 @@ public final class GridCacheManager implements CacheManager, BeanClassLoaderAwar
     }
 
     private Cache open(String name) {
-        ClassLoader loader = classLoader;
-        ObjectSerializer objects = new ObjectSerializer(
-                loader == null ? ClassLoader.getSystemClassLoader() : loader);
-        return new CacheOverGrid(grid, name, grid.cache(name, objects, objects));
+        ClassLoader known = classLoader;
+        ClassLoader loader = known == null ? ClassLoader.getSystemClassLoader() : known;
+        return new CacheOverGrid(grid, name,
+                grid.cache(name, ObjectSerializer.ofKeys(loader), new ObjectSerializer(loader)));
     }
 
     @Override

@@ -12,7 +12,7 @@ import java.util.Set;
 
 /**
  * Any keys and values as bytes: simple ones in the compact form, others by Java's serialization, which reads what the nodes of the grid have
- * written: they are trusted. Equal keys must become equal bytes; that is so for records, enumerations, dates and the like, not for sets and maps.
+ * written: they are trusted. What one has written, of keys or of values, each can read.
  */
 public final class ObjectSerializer implements Serializer<Object> {
     private static final Set<Class<?>> SIMPLE = Set.of(String.class, Integer.class, Long.class, Double.class,
@@ -22,10 +22,24 @@ public final class ObjectSerializer implements Serializer<Object> {
     private static final byte COMPACT_FORM = 1;
 
     private final ClassLoader classLoader;
+    private final boolean keys;
 
-    /** Of classes that this loader knows. */
+    /** For values, of classes that this loader knows. */
     public ObjectSerializer(ClassLoader classLoader) {
+        this(classLoader, false);
+    }
+
+    private ObjectSerializer(ClassLoader classLoader, boolean keys) {
         this.classLoader = classLoader;
+        this.keys = keys;
+    }
+
+    /**
+     * For keys, of classes that this loader knows. Equal keys must become equal bytes. They do if they have equal parts of the same classes in the same order, whichever of them are the same object: text, numbers, dates,
+     * enumerations, and records, arrays and lists of such. Sets and maps may not, nor what is equal to others that have other fields.
+     */
+    public static ObjectSerializer ofKeys(ClassLoader classLoader) {
+        return new ObjectSerializer(classLoader, true);
     }
 
     /**
@@ -42,7 +56,7 @@ public final class ObjectSerializer implements Serializer<Object> {
                 bytes.writeBytes(COMPACT.write(value));
             } else {
                 bytes.write(OBJECT);
-                try (ObjectOutputStream objects = new ObjectOutputStream(bytes)) {
+                try (ObjectOutputStream objects = keys ? new KeyOutputStream(bytes) : new ObjectOutputStream(bytes)) {
                     objects.writeObject(value);
                 }
             }

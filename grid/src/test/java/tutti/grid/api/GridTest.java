@@ -457,9 +457,11 @@ class GridTest {
         stock.put("as its cache says", 1);
         stock.put("short", 1, Duration.ofSeconds(1));
         stock.put("none", 1, Duration.ZERO);
+        stock.put("long gone", 1, Duration.ofSeconds(Long.MIN_VALUE));
         grid.run(in -> stock.put(in, "always", 1, Instant.MAX));
         grid.run(in -> stock.put(in, "nearly always", 1, Instant.MAX.minusNanos(1)));
         assertEquals(Optional.empty(), stock.get("none"));
+        assertEquals(Optional.empty(), stock.get("long gone"));
         try (Transaction old = grid.begin(IsolationLevel.SERIALIZABLE, true)) {
             wall.updateAndGet(now -> now.plusSeconds(1));
             assertEquals(Optional.empty(), stock.get("short"));
