@@ -36,12 +36,15 @@ import tutti.grid.api.Serializers;
  * <p>
  * Each operation on an entry is a transaction that reads the newest version of it and fails if another one has come to be when it commits; it
  * is then run again. So are its entry processor, loader and writer, which may see several runs of which one commits. Of operations through this object those on the same key
- * wait for each other, so this happens for other nodes' only, and listeners are told in order. Operations on several entries are so many transactions.
+ * wait for each other, so this happens for other nodes' only, and listeners are told in order; but what listeners, processors and writers do waits for nobody. Operations on several entries are so many transactions.
  */
 final class GridCache<K, V> implements Cache<K, V> {
     private static final int LOCKS = 64;
     /** So many are removed in one transaction when all are. */
     private static final int CLEARED_AT_ONCE = 100;
+
+    /** Whether the thread is changing an entry, of whatever cache. */
+    private static final ThreadLocal<Boolean> CHANGES = ThreadLocal.withInitial(() -> false);
 
     private final GridCacheManager manager;
     private final String name;
@@ -153,15 +156,25 @@ final class GridCache<K, V> implements Cache<K, V> {
 
     // ------------------------------------------------------------------------------------------ transactions
 
-    /** Changes an entry. */
+    /** Changes an entry. A listener, processor or the like that does so has the lock of another one already: it does not wait for this one, whose holder may wait for that. */
     private <R extends @Nullable Object> R change(K key, Function<Step<K, V>, R> work) {
         byte[] keyBytes = keyBytes(key);
         ReentrantLock lock = locks[Math.floorMod(Arrays.hashCode(keyBytes), LOCKS)];
-        lock.lock();
+        boolean inner = CHANGES.get();
+        boolean locked = !inner || lock.tryLock();
+        if (!inner) {
+            lock.lock();
+            CHANGES.set(true);
+        }
         try {
             return run(key, keyBytes, work);
         } finally {
-            lock.unlock();
+            if (!inner) {
+                CHANGES.remove();
+            }
+            if (locked) {
+                lock.unlock();
+            }
         }
     }
 

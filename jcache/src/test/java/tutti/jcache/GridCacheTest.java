@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.Serializable;
 import java.net.InetSocketAddress;
 import java.net.URI;
 import java.time.Duration;
@@ -19,17 +20,22 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
+import java.util.concurrent.BrokenBarrierException;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import javax.cache.Cache;
 import javax.cache.CacheException;
 import javax.cache.CacheManager;
 import javax.cache.configuration.Factory;
 import javax.cache.configuration.MutableCacheEntryListenerConfiguration;
 import javax.cache.configuration.MutableConfiguration;
+import javax.cache.event.CacheEntryCreatedListener;
 import javax.cache.event.CacheEntryUpdatedListener;
 import javax.cache.integration.CacheLoader;
 import javax.cache.integration.CacheWriter;
@@ -149,6 +155,45 @@ class GridCacheTest {
         there.put("a", new byte[]{3});
         assertArrayEquals(new byte[]{3}, here.getAndRemove("a"));
         assertEquals(List.of("a 1 2"), told);
+    }
+
+    /** Two threads, each with a listener that writes what the other one is telling of. */
+    @Test
+    void listenersDoNotWaitForEachOther() throws Exception {
+        Cache<String, Integer> cache = cache(0, "stock", String.class, Integer.class);
+        CyclicBarrier both = new CyclicBarrier(2);
+        Factory<CacheEntryCreatedListener<String, Integer>> listener = () -> events -> events.forEach(event -> {
+            try {
+                both.await();
+            } catch (InterruptedException | BrokenBarrierException broken) {
+                throw new IllegalStateException(broken);
+            }
+            cache.put(event.getKey().equals("apples") ? "pears" : "apples", 1);
+        });
+        cache.registerCacheEntryListener(new MutableCacheEntryListenerConfiguration<>(listener, null, false, true));
+        List<FutureTask<?>> putting = new ArrayList<>();
+        for (String key : List.of("apples", "pears")) {
+            FutureTask<?> task = new FutureTask<>(() -> cache.put(key, 0), true);
+            putting.add(task);
+            Thread.ofVirtual().start(task);
+        }
+        for (FutureTask<?> task : putting) {
+            task.get(30, TimeUnit.SECONDS);
+        }
+        assertEquals(Map.of("apples", 1, "pears", 1), cache.getAll(Set.of("apples", "pears")));
+    }
+
+    private record Days(LocalDate from, LocalDate to) implements Serializable {}
+
+    @Test
+    void equalKeysAreTheSameWhicheverOfTheirPartsAreOneObject() {
+        Cache<Days, Integer> cache = cache(0, "prices", Days.class, Integer.class);
+        LocalDate day = LocalDate.ofYearDay(2026, 1);
+        cache.put(new Days(day, day), 7);
+        Days equal = new Days(LocalDate.ofYearDay(2026, 1), LocalDate.ofYearDay(2026, 1));
+        assertEquals(7, cache.get(equal));
+        assertTrue(cache.remove(equal));
+        assertNull(cache.get(new Days(day, day)));
     }
 
     /** What was put while a loader was at work is newer than what it brings. */
