@@ -1,6 +1,7 @@
 package tutti.spring;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -28,7 +29,40 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
     private final Map<Object, Loading> loading = new ConcurrentHashMap<>();
 
     /** A value that a thread is about to find out. */
-    private record Loading(Thread by, CompletableFuture<@Nullable Object> value) {}
+    private record Loading(Thread by, CompletableFuture<@Nullable Object> value) {
+        /** For which threads wait, of all caches. Guarded by itself. */
+        private static final Map<Thread, Loading> AWAITED = new HashMap<>();
+
+        /**
+         * Has this thread wait for it, until {@link #awaited}, unless that would be for ever: who loads it waits for what this thread loads, or for who waits for
+         * that, and so on.
+         *
+         * @return whether it may
+         * @throws ValueRetrievalException if this thread loads it itself
+         */
+        boolean mayBeAwaited(Object key, Callable<?> loader) {
+            Thread here = Thread.currentThread();
+            if (by.equals(here)) {
+                throw new ValueRetrievalException(key, loader,
+                        new IllegalStateException("the loader of this key asks for it again"));
+            }
+            synchronized (AWAITED) {
+                for (Loading next = this; next != null && !next.value.isDone(); next = AWAITED.get(next.by)) {
+                    if (next.by.equals(here)) {
+                        return false;
+                    }
+                }
+                AWAITED.put(here, this);
+                return true;
+            }
+        }
+
+        static void awaited() {
+            synchronized (AWAITED) {
+                AWAITED.remove(Thread.currentThread());
+            }
+        }
+    }
 
     CacheOverGrid(Grid grid, String name, Cache<Object, Object> cache) {
         super(true);
@@ -50,21 +84,27 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
 
     // ------------------------------------------------------------------------------------------ transactions
 
-    private <T> T read(Function<Transaction, T> work) {
+    /** The transaction that calls of this thread are a part of; null if each is one of its own, as it is in one that only reads. */
+    private @Nullable GridTransactionHolder around() {
         GridTransactionHolder held = GridTransactionHolder.of(grid);
+        return held == null || held.isReadOnly() ? null : held;
+    }
+
+    private <T> T read(Function<Transaction, T> work) {
+        GridTransactionHolder around = around();
         try {
-            return held == null ? grid.readOnly(work) : work.apply(held.use());
+            return around == null ? grid.readOnly(work) : work.apply(around.use());
         } catch (GridException why) {
             throw GridExceptions.of(why);
         }
     }
 
     private <T> T change(Function<Transaction, T> work) {
-        GridTransactionHolder held = GridTransactionHolder.of(grid);
+        GridTransactionHolder around = around();
         try {
-            return held == null || held.isReadOnly()
+            return around == null
                     ? grid.transact(IsolationLevel.REPEATABLE_READ_WRITE_SKEW, work)
-                    : work.apply(held.use());
+                    : work.apply(around.use());
         } catch (GridException why) {
             throw GridExceptions.of(why);
         }
@@ -82,7 +122,8 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
     }
 
     /**
-     * Likewise, or loads it. Outside of a transaction one thread of this node loads a value, and others that want it wait for that.
+     * Likewise, or loads it. Unless the call is a part of a transaction, one thread of this node loads a value, and others that want it wait for that; but for one that
+     * loads what the first one waits for.
      *
      * @throws ValueRetrievalException as the loader failed
      */
@@ -93,22 +134,17 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
         if (found != null) {
             return (T) found.get();
         }
-        if (GridTransactionHolder.of(grid) != null) {
-            T value = load(key, loader);
-            put(key, value);
-            return value;
+        if (around() != null) {
+            return loadAndPut(key, loader);
         }
         Loading mine = new Loading(Thread.currentThread(), new CompletableFuture<>());
         Loading others = loading.putIfAbsent(key, mine);
         if (others != null) {
-            return (T) await(key, others, loader);
+            return others.mayBeAwaited(key, loader) ? (T) await(key, others, loader) : loadAndPut(key, loader);
         }
         try {
             ValueWrapper meanwhile = get(key);
-            T value = meanwhile == null ? load(key, loader) : (T) meanwhile.get();
-            if (meanwhile == null) {
-                put(key, value);
-            }
+            T value = meanwhile == null ? loadAndPut(key, loader) : (T) meanwhile.get();
             mine.value.complete(value);
             return value;
         } catch (RuntimeException | Error why) {
@@ -119,17 +155,21 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
         }
     }
 
+    private <T> T loadAndPut(Object key, Callable<T> loader) {
+        T value = load(key, loader);
+        put(key, value);
+        return value;
+    }
+
     private static @Nullable Object await(Object key, Loading others, Callable<?> loader) {
-        if (others.by.equals(Thread.currentThread())) {
-            throw new ValueRetrievalException(key, loader,
-                    new IllegalStateException("the loader of this key asks for it again"));
-        }
         try {
             return others.value.join();
         } catch (CompletionException failed) {
             throw failed.getCause() instanceof ValueRetrievalException why
                     ? new ValueRetrievalException(key, loader, why.getCause() == null ? why : why.getCause())
                     : new ValueRetrievalException(key, loader, failed.getCause() == null ? failed : failed.getCause());
+        } finally {
+            Loading.awaited();
         }
     }
 
@@ -192,9 +232,9 @@ final class CacheOverGrid extends AbstractValueAdaptingCache {
         List<Object> keys = new ArrayList<>();
         try {
             keys.addAll(grid.readOnly(cache::keys));
-            GridTransactionHolder held = GridTransactionHolder.of(grid);
-            if (held != null && !held.isReadOnly()) {
-                keys.addAll(cache.written(held.use()));
+            GridTransactionHolder around = around();
+            if (around != null) {
+                keys.addAll(cache.written(around.use()));
             }
         } catch (GridException why) {
             throw GridExceptions.of(why);

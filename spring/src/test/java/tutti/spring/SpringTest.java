@@ -12,11 +12,15 @@ import java.time.DayOfWeek;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.FutureTask;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
@@ -27,6 +31,7 @@ import org.springframework.cache.annotation.CacheEvict;
 import org.springframework.cache.annotation.CachePut;
 import org.springframework.cache.annotation.Cacheable;
 import org.springframework.cache.annotation.EnableCaching;
+import org.springframework.cache.interceptor.SimpleKey;
 import org.springframework.context.annotation.AnnotationConfigApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
@@ -286,6 +291,88 @@ class SpringTest {
                 () -> cache.get("nuts", () -> cache.get("nuts", () -> 1)));
         assertTrue(again.getCause().getCause().getMessage().contains("asks for it again"), again::toString);
         assertEquals(2, cache.get("dates", () -> 2), "the next one tries again");
+    }
+
+    /** In a transaction that only reads, too, each call is one of its own. */
+    @Test
+    void aTransactionThatReadsSeesWhatItHasPutAndEvicted() {
+        var cache = cache();
+        cache.put("plums", 1);
+        AtomicInteger loads = new AtomicInteger();
+        here.look(() -> {
+            assertEquals(1, cache.get("plums").get());
+            cache.evict("plums");
+            assertNull(cache.get("plums"));
+            cache.put("pears", 2);
+            assertEquals(2, cache.get("pears").get());
+            assertEquals(4, here.price("figs"));
+            assertEquals(4, here.price("figs"));
+            assertEquals(1, cache.get("nuts", loads::incrementAndGet));
+            assertEquals(1, cache.get("nuts", loads::incrementAndGet));
+        });
+        assertEquals(1, here.looked().get());
+    }
+
+    @Test
+    void oneTransactionThatReadsLoadsWhatSeveralWant() throws Exception {
+        var cache = cache();
+        CountDownLatch loading = new CountDownLatch(1);
+        CountDownLatch go = new CountDownLatch(1);
+        try (ExecutorService threads = Executors.newVirtualThreadPerTaskExecutor()) {
+            Future<?> first = threads.submit(() -> here.look(() -> assertEquals(1, cache.get("figs", () -> {
+                loading.countDown();
+                go.await();
+                return 1;
+            }))));
+            loading.await();
+            FutureTask<?> second = new FutureTask<>(
+                    () -> here.look(() -> assertEquals(1, cache.get("figs", () -> 2))), true);
+            awaitWaiting(Thread.ofPlatform().start(second));
+            go.countDown();
+            first.get();
+            second.get();
+        }
+    }
+
+    /** Until a thread waits for something, or has ended. */
+    private static void awaitWaiting(Thread thread) {
+        while (thread.getState() != Thread.State.WAITING && thread.isAlive()) {
+            Thread.onSpinWait();
+        }
+    }
+
+    @Test
+    void twoLoadersThatWantWhatTheOtherLoadsDoNotWaitForEver() throws Exception {
+        var cache = cache();
+        CyclicBarrier both = new CyclicBarrier(2);
+        FutureTask<Integer> first = new FutureTask<>(() -> cache.get("figs", () -> {
+            both.await();
+            return cache.get("nuts", () -> 10) + 1;
+        }));
+        FutureTask<Integer> second = new FutureTask<>(() -> cache.get("nuts", () -> {
+            both.await();
+            return cache.get("figs", () -> 20) + 2;
+        }));
+        Thread.ofVirtual().start(first);
+        Thread.ofVirtual().start(second);
+        // Whoever asks last loads what the other one is about to load.
+        List<Integer> found = List.of(first.get(30, TimeUnit.SECONDS), second.get(30, TimeUnit.SECONDS));
+        assertTrue(Set.of(List.of(23, 22), List.of(11, 13)).contains(found), found::toString);
+    }
+
+    /** Whether its parts are the same object or equal ones. */
+    @Test
+    void equalKeysOfSeveralPartsAreTheSameKey() {
+        var cache = cache();
+        String lisbon = "LIS";
+        cache.put(new SimpleKey(lisbon, lisbon), 7);
+        assertEquals(7, cache.get(new SimpleKey(lisbon, new String(lisbon))).get());
+        cache.evict(new SimpleKey(new String(lisbon), new String(lisbon)));
+        assertNull(cache.get(new SimpleKey(lisbon, lisbon)));
+    }
+
+    private org.springframework.cache.Cache cache() {
+        return contexts.getFirst().getBean(GridCacheManager.class).getCache("prices");
     }
 
     @Test
