@@ -5,13 +5,16 @@ import java.lang.reflect.Method;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
+import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.concurrent.Executor;
 import java.util.concurrent.locks.ReentrantLock;
+import java.util.function.BooleanSupplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -26,7 +29,7 @@ import tutti.session.EmbeddedSession;
 /**
  * A JDBC connection to a node of this virtual machine: statements are the engine's own, transactions the session's. Several
  * threads may use it, each with statements of its own; one waits for the other, except in {@code abort}, {@code close} and when
- * a statement is cancelled.
+ * a statement is cancelled. What another thread executes when the connection is closed comes to its end, of which it is told, before its session is closed.
  */
 final class EmbeddedConnection implements InvocationHandler, StatementHost {
     private static final Pattern FIRST_WORD = Pattern.compile("(?:\\s|--[^\\n]*\\n|/\\*.*?\\*/)*(\\w+).*",
@@ -42,10 +45,31 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
             Pattern.CASE_INSENSITIVE);
 
     /** The engine's connection that a statement runs on. */
-    private record Place(Connection connection) implements Target {
+    private static final class Place implements Target {
+        private final Connection connection;
+        /** As it was set there; null if it was not. */
+        private @Nullable String schema;
+
+        Place(Connection connection) {
+            this.connection = connection;
+        }
+
+        @Override
+        public Connection connection() {
+            return connection;
+        }
+
         @Override
         public boolean usable() {
             return true;
+        }
+
+        /** Has names be found in this schema; null if they are in that of the beginning. */
+        void use(@Nullable String wanted) throws SQLException {
+            if (wanted != null && !wanted.equals(schema)) {
+                connection.setSchema(wanted);
+                schema = wanted;
+            }
         }
     }
 
@@ -55,11 +79,14 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
 
     private final EmbeddedSession session;
     private final String url;
+    private final BooleanSupplier serves;
     private final Connection proxy;
     private final Place primary;
     private final ReentrantLock lock = new ReentrantLock();
     /** The last one that was not the primary's. */
     private @Nullable Place secondary;
+    /** As it was set, null if it was not. Nothing else that can be set on the primary's connection says what statements mean. */
+    private @Nullable String schema;
     private String classes;
     /** Whether the next transaction, or the open one, has said what it will touch. */
     private boolean declared;
@@ -67,10 +94,13 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     private boolean readOnly;
     private int isolation = Connection.TRANSACTION_REPEATABLE_READ;
     private volatile boolean closed;
+    /** Whether the session is, too. Guarded by the lock. */
+    private boolean sessionClosed;
 
-    private EmbeddedConnection(EmbeddedSession session, String url, String classes) {
+    private EmbeddedConnection(EmbeddedSession session, String url, BooleanSupplier serves, String classes) {
         this.session = session;
         this.url = url;
+        this.serves = serves;
         this.classes = classes;
         this.primary = new Place(session.connection());
         this.proxy = Calls.proxy(Connection.class, this);
@@ -79,11 +109,12 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     /**
      * A connection.
      *
+     * @param serves whether its node has not stopped
      * @param classes what its transactions of several statements will touch, unless they say otherwise; empty if nothing
      *            is known
      */
-    static Connection open(EmbeddedSession session, String url, String classes) {
-        return new EmbeddedConnection(session, url, classes).proxy;
+    static Connection open(EmbeddedSession session, String url, BooleanSupplier serves, String classes) {
+        return new EmbeddedConnection(session, url, serves, classes).proxy;
     }
 
     @Override
@@ -104,29 +135,68 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
                 yield null;
             }
             case "abort" -> {
-                ((Executor) Calls.argument(arguments, 0)).execute(this::close);
+                if (arguments == null || arguments[0] == null) {
+                    throw EmbeddedUrl.invalid("a connection is aborted by an executor, not by null");
+                }
+                ((Executor) arguments[0]).execute(this::close);
                 yield null;
             }
             case "isClosed" -> closed;
             case "isValid" -> isValid((Integer) Calls.argument(arguments, 0));
-            default -> {
-                if (closed) {
-                    throw new SQLException("this connection is closed", "08003");
-                }
-                lock.lock();
+            case "setClientInfo" -> {
                 try {
-                    yield whileOpen(method, arguments);
-                } finally {
-                    lock.unlock();
+                    yield alone(method, arguments);
+                } catch (SQLClientInfoException declared) {
+                    throw declared;
+                } catch (SQLException why) {
+                    throw new SQLClientInfoException(why.getMessage(), why.getSQLState(), Map.of(), why);
                 }
             }
+            default -> alone(method, arguments);
         };
     }
 
+    private @Nullable Object alone(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
+        lock.lock();
+        try {
+            requireOpen();
+            return whileOpen(method, arguments);
+        } finally {
+            unlock();
+        }
+    }
+
+    private void requireOpen() throws SQLException {
+        if (closed) {
+            throw new SQLException("this connection is closed", "08003");
+        }
+        if (!serves.getAsBoolean()) {
+            throw new SQLException("the node of " + url + " has stopped, and this connection is of no use any more",
+                    "08006");
+        }
+    }
+
+    private void unlock() {
+        lock.unlock();
+        closeSession();
+    }
+
     private void close() {
-        if (!closed) {
-            closed = true;
-            session.close();
+        closed = true;
+        closeSession();
+    }
+
+    /** Closes the session of a closed connection, unless something is being executed: then that does so when it ends. */
+    private void closeSession() {
+        if (closed && !lock.isHeldByCurrentThread() && lock.tryLock()) {
+            try {
+                if (!sessionClosed) {
+                    sessionClosed = true;
+                    session.close();
+                }
+            } finally {
+                lock.unlock();
+            }
         }
     }
 
@@ -192,6 +262,12 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
                 rollback(arguments);
                 return null;
             }
+            case "setSchema" -> {
+                Object nothing = Calls.call(method, primary.connection(), arguments);
+                schema = arguments == null ? null : (String) arguments[0];
+                primary.schema = schema;
+                return nothing;
+            }
             case "setSavepoint", "releaseSavepoint" -> {
                 requireManual("use savepoints");
                 return execute("", false, on -> Calls.call(method, on.connection(), arguments));
@@ -234,7 +310,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         if (timeout < 0) {
             throw new SQLException("the timeout of isValid is negative: " + timeout, "22023");
         }
-        return !closed;
+        return !closed && serves.getAsBoolean();
     }
 
     private void setIsolation(int wanted) throws SQLException {
@@ -325,9 +401,10 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
     public boolean executedElsewhere(String sql) throws SQLException {
         lock.lock();
         try {
+            requireOpen();
             return executedByOthers(sql);
         } finally {
-            lock.unlock();
+            unlock();
         }
     }
 
@@ -353,14 +430,12 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         try {
             return executeAlone(sql, work);
         } finally {
-            lock.unlock();
+            unlock();
         }
     }
 
     private @Nullable Object executeAlone(@Nullable String sql, Work work) throws SQLException {
-        if (closed) {
-            throw new SQLException("this connection is closed", "08003");
-        }
+        requireOpen();
         if (sql != null && BEGINS.contains(firstWord(sql))) {
             throw new SQLException(
                     "transactions begin by themselves: setAutoCommit(false), then commit() or rollback()",
@@ -369,7 +444,7 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         boolean done = false;
         try {
             Object result = sql == null
-                    ? session.<@Nullable Object>aside(connection -> work.on(place(connection)))
+                    ? session.<@Nullable Object>aside(connection -> on(connection, work))
                     : executed(sql, work);
             if (autoCommit) {
                 session.commit();
@@ -383,15 +458,23 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
         }
     }
 
+    /** An attempt; the connection may have been closed while the statement waited for it. */
+    private @Nullable Object on(Connection connection, Work work) throws SQLException {
+        requireOpen();
+        Place place = place(connection);
+        place.use(schema);
+        return work.on(place);
+    }
+
     private @Nullable Object executed(String sql, Work work) throws SQLException {
         if (autoCommit) {
-            return session.<@Nullable Object>alone(sql, connection -> work.on(place(connection)));
+            return session.<@Nullable Object>alone(sql, connection -> on(connection, work));
         }
         if (!declared && !classes.isEmpty() && !session.inTransaction()) {
             session.declare(classes);
         }
         declared = true;
-        return session.<@Nullable Object>statement(connection -> work.on(place(connection)));
+        return session.<@Nullable Object>statement(connection -> on(connection, work));
     }
 
     @Override

@@ -95,6 +95,7 @@ final class EmbeddedNode implements AutoCloseable {
     private final MacroDb engine;
     private final ReplicaNode replica;
     private volatile @Nullable Throwable failure;
+    private volatile boolean stopped;
 
     private EmbeddedNode(EmbeddedUrl url, String text) throws SQLException, IOException {
         this.url = url;
@@ -283,7 +284,8 @@ final class EmbeddedNode implements AutoCloseable {
             throw notServing(cause);
         }
         Connection connection = EmbeddedConnection.open(
-                new EmbeddedSession(replica, engine, session.transactionBytes()), text, session.classes());
+                new EmbeddedSession(replica, engine, session.transactionBytes()), text,
+                () -> !stopped && failure == null, session.classes());
         connection.setReadOnly(session.readOnly());
         return connection;
     }
@@ -295,6 +297,7 @@ final class EmbeddedNode implements AutoCloseable {
 
     @Override
     public void close() {
+        stopped = true;
         Group of = group;
         if (of != null && of.present.remove(url.node(), this)) {
             of.left.put(url.node(), replica.deliveredPosition());

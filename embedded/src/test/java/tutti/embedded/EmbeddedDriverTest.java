@@ -11,20 +11,24 @@ import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
-import java.sql.PreparedStatement;
+import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Properties;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.function.Executable;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.keys.ClusterAuthority;
 import tutti.runtime.real.TestKeys;
@@ -468,5 +472,114 @@ class EmbeddedDriverTest {
         }
         assertEquals(10, DriverManager.getDriver("jdbc:tutti:embedded:h2:mem:x")
                 .getPropertyInfo("jdbc:tutti:embedded:h2:mem:x", null).length);
+    }
+
+    /** The interface of JDBC declares nothing else. */
+    @Test
+    void whatCannotBeSetOfAClientIsToldAsJdbcSays() throws SQLException {
+        String url = "jdbc:tutti:embedded:h2:mem:client";
+        Connection connection = DriverManager.getConnection(url);
+        try {
+            assertThrows(SQLException.class, () -> connection.abort(null));
+            assertTrue(connection.isValid(1));
+            connection.close();
+            for (Executable setting : List.<Executable>of(() -> connection.setClientInfo("ApplicationName", "x"),
+                    () -> connection.setClientInfo(new Properties()))) {
+                assertEquals("08003", assertThrows(SQLClientInfoException.class, setting).getSQLState());
+            }
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
+    }
+
+    /** So that a pool gives it up. */
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "hsqldb"})
+    void aConnectionWhoseNodeHasStoppedIsNotValid(String engine) throws SQLException {
+        String url = "jdbc:tutti:embedded:" + engine + ":mem:stopped";
+        try (Connection connection = DriverManager.getConnection(url)) {
+            assertTrue(connection.isValid(1));
+            EmbeddedNodes.stop(url);
+            try (Connection another = DriverManager.getConnection(url)) {
+                assertTrue(another.isValid(1));
+                assertFalse(connection.isValid(1));
+                assertEquals("08006", failure(() -> connection.createStatement().execute("VALUES 1")));
+            }
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
+    }
+
+    /** That a statement is executed. */
+    public static final class Running {
+        private static volatile CountDownLatch now = new CountDownLatch(1);
+
+        /** Called by the statement. */
+        public static int run(int value) {
+            now.countDown();
+            return value;
+        }
+    }
+
+    /** A statement beside which its connection is closed ends as it says. */
+    @Test
+    void nobodyIsToldOfWhatWasRolledBack() throws Exception {
+        String url = "jdbc:tutti:embedded:h2:mem:closed";
+        try (Connection watcher = DriverManager.getConnection(url); Statement watch = watcher.createStatement()) {
+            watch.execute("CREATE TABLE item (id INTEGER PRIMARY KEY)");
+            watch.execute("CREATE ALIAS run FOR '" + Running.class.getName() + ".run'");
+            for (int round = 0; round < 300; round++) {
+                int base = round * 10;
+                Running.now = new CountDownLatch(1);
+                Connection connection = DriverManager.getConnection(url);
+                FutureTask<Boolean> told = new FutureTask<>(() -> {
+                    try (Statement statement = connection.createStatement()) {
+                        return statement.executeUpdate("INSERT INTO item SELECT run(X) + " + base
+                                + " FROM SYSTEM_RANGE(1, 10)") == 10;
+                    } catch (SQLException closed) {
+                        assertEquals("08003", closed.getSQLState(), closed::getMessage);
+                        return false;
+                    } finally {
+                        Running.now.countDown();
+                    }
+                });
+                Thread.ofPlatform().daemon().start(told);
+                Running.now.await();
+                connection.close();
+                String expected = told.get(30, TimeUnit.SECONDS) ? "10" : "0";
+                assertEquals(expected, value(watcher, "SELECT COUNT(*) FROM item WHERE id > " + base),
+                        "round " + round);
+            }
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {"h2", "hsqldb"})
+    void secondariesAnswerInTheSchemaThatIsSet(String engine) throws Exception {
+        String url = "jdbc:tutti:embedded:" + engine + ":mem:tenants?secondaries=1";
+        try (Connection connection = DriverManager.getConnection(url)) {
+            try (Statement statement = connection.createStatement()) {
+                for (String tenant : List.of("A", "B")) {
+                    statement.execute("CREATE SCHEMA " + tenant);
+                    statement.execute("CREATE TABLE " + tenant + ".item (name VARCHAR(10) PRIMARY KEY)");
+                    statement.execute("INSERT INTO " + tenant + ".item VALUES ('" + tenant + "')");
+                }
+            }
+            connection.setReadOnly(true);
+            MacroDb.Status status = EmbeddedNodes.secondaries(url);
+            while (!status.secondaries().equals(List.of(status.position()))) {
+                Thread.onSpinWait();
+                status = EmbeddedNodes.secondaries(url);
+            }
+            for (String tenant : List.of("A", "B", "A")) {
+                connection.setSchema(tenant);
+                assertEquals(tenant, value(connection, "SELECT name FROM item"));
+            }
+            assertEquals(status.readsAtSecondaries() + 3, EmbeddedNodes.secondaries(url).readsAtSecondaries());
+        } finally {
+            EmbeddedNodes.stop(url);
+        }
     }
 }
