@@ -49,8 +49,6 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     private final SessionSettings session = new SessionSettings();
     private final ConnectedNodes nodes;
     private final ReentrantLock lock = new ReentrantLock();
-    /** A transaction is open at the current node. */
-    private boolean open;
     /** The node of the open transaction was lost, and the application has not ended it yet. */
     private @Nullable SQLException lost;
 
@@ -126,9 +124,11 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             }
             case "unwrap" -> {
                 Class<?> face = (Class<?>) Calls.argument(arguments, 0);
-                return face.isInstance(proxy)
-                        ? proxy
-                        : Calls.call(method, somewhere().connection(), arguments);
+                if (face.isInstance(proxy)) {
+                    return proxy;
+                }
+                checkNotLost();
+                return Calls.call(method, somewhere().connection(), arguments);
             }
             case "createStatement", "prepareStatement", "prepareCall" -> {
                 return Statements.create(this, method, arguments);
@@ -164,21 +164,37 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 session.called(method, arguments);
                 return null;
             }
-            case "setSavepoint", "getSchema" -> {
+            case "setSavepoint" -> {
                 return execute(null, true, on -> Calls.call(method, on.connection(), arguments));
             }
             case "releaseSavepoint" -> {
                 return execute(null, false, on -> Calls.call(method, on.connection(), arguments));
             }
             default -> {
-                return Calls.call(method, somewhere().connection(), arguments);
+                return ask(on -> Calls.call(method, on.connection(), arguments));
             }
         }
+    }
+
+    /**
+     * Whether a transaction is open at the current node, or was when that was lost and nobody had noticed yet. As pgjdbc has it,
+     * since it begins some itself, as for COPY.
+     */
+    private boolean open() {
+        NodeConnection on = nodes.current();
+        return on != null && on.inTransaction();
     }
 
     private void checkOpen() throws SQLException {
         if (nodes.closed()) {
             throw Failures.closed("connection");
+        }
+    }
+
+    private void checkNotLost() throws SQLException {
+        SQLException before = lost;
+        if (before != null) {
+            throw Failures.retry(before.getMessage() + "; roll back, and run the transaction again", before);
         }
     }
 
@@ -193,7 +209,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         if (on != null && on.usable() && answers(on, timeout)) {
             return true;
         }
-        if (open || lost != null || session.pinnedBy() != null) {
+        if (open() || lost != null || session.pinnedBy() != null) {
             return false;
         }
         if (on != null) {
@@ -208,22 +224,28 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
     }
 
-    private static boolean answers(NodeConnection on, int timeout) throws SQLException {
-        return Boolean.TRUE.equals(waited(on, () -> on.connection().isValid(timeout)));
+    private boolean answers(NodeConnection on, int timeout) {
+        Work question = target -> target.connection().isValid(timeout);
+        try {
+            return Boolean.TRUE.equals(
+                    on.inTransaction() ? waited(on, () -> question.on(on)) : nodes.aside(on, question));
+        } catch (SQLException lost) {
+            return false;
+        }
     }
 
     private void setAutoCommit(boolean wanted) throws SQLException {
         if (wanted == nodes.autoCommit()) {
             return;
         }
-        if (open || lost != null) {
+        if (open() || lost != null) {
             commit();
         }
         nodes.setAutoCommit(wanted);
     }
 
     private void setReadOnly(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
-        if (open) {
+        if (open()) {
             throw new SQLException("the connection cannot become read-only, or cease to be, in a transaction", "25001");
         }
         boolean wanted = (Boolean) Calls.argument(arguments, 0);
@@ -239,7 +261,9 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         lock.lock();
         try {
             NodeConnection on = nodes.current();
-            return open && on != null ? on : nodes.forNextTransaction(System.nanoTime() + settings.failoverNanos());
+            return on != null && on.inTransaction()
+                    ? on
+                    : nodes.forNextTransaction(System.nanoTime() + settings.failoverNanos());
         } finally {
             lock.unlock();
         }
@@ -251,19 +275,41 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         return alone(() -> executeAlone(sql, repeatable, work));
     }
 
+    /** Asks something that begins no transaction, in the open one if there is one. */
+    @Nullable
+    Object ask(Work work) throws SQLException {
+        return alone(() -> askAlone(work));
+    }
+
+    private @Nullable Object askAlone(Work work) throws SQLException {
+        Nodes.Pauses pauses = new Nodes.Pauses(System.nanoTime() + settings.failoverNanos());
+        while (!open()) {
+            NodeConnection on = somewhere();
+            try {
+                return nodes.aside(on, work);
+            } catch (SQLException failure) {
+                if (!on.lostBy(failure)) {
+                    throw failure;
+                }
+                nodes.giveUp(on);
+                if (!pauses.next()) {
+                    throw failure;
+                }
+            }
+        }
+        return executeAlone(null, true, work);
+    }
+
     private @Nullable Object executeAlone(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
         checkOpen();
-        SQLException before = lost;
-        if (before != null) {
-            if (sql == null || !ROLLS_BACK.matcher(sql).matches()) {
-                throw Failures.retry(before.getMessage() + "; roll back, and run the transaction again", before);
-            }
+        if (sql != null && ROLLS_BACK.matcher(sql).matches()) {
             lost = null;
         }
+        checkNotLost();
         long deadline = System.nanoTime() + settings.failoverNanos();
         Nodes.Pauses pauses = new Nodes.Pauses(deadline);
         while (true) {
-            boolean begins = !open;
+            boolean begins = !open();
             NodeConnection on = begins ? nodes.atLevel(deadline) : somewhere();
             String transaction = on.transaction();
             boolean failed = on.inFailedTransaction();
@@ -273,8 +319,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 return result;
             } catch (SQLException failure) {
                 if (!on.lostBy(failure) && !Failures.refusedNow(failure)) {
-                    open = on.inTransaction();
-                    if (!open) {
+                    if (!open()) {
                         session.rolledBack();
                     }
                     throw failure;
@@ -307,7 +352,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
 
     /** @param failed whether the transaction had failed before, so that its end, whatever it is called, rolls it back */
     private void executed(NodeConnection on, boolean failed, @Nullable String sql) {
-        open = on.inTransaction();
+        boolean open = on.inTransaction();
         if (failed && !open) {
             session.rolledBack();
         } else if (sql != null) {
@@ -322,7 +367,6 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         boolean refused = Failures.refusedNow(failure) && !on.lostBy(failure);
         boolean byItself = begins && nodes.autoCommit();
         nodes.giveUp(on);
-        open = false;
         session.rolledBack();
         if (byItself && failure instanceof BatchUpdateException batch && partly(on, batch, refused, transaction)) {
             throw refused
@@ -395,11 +439,10 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     private SQLException noticedAlone(NodeConnection on, SQLException failure) {
-        if (!on.lostBy(failure) || on != nodes.current() || !open) {
+        if (!on.lostBy(failure) || on != nodes.current() || !open()) {
             return failure;
         }
         nodes.giveUp(on);
-        open = false;
         session.rolledBack();
         SQLException retry = Failures.retry("node " + on.node() + " was lost, and the transaction was rolled back: "
                 + failure.getMessage(), failure);
@@ -416,7 +459,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             throw before;
         }
         NodeConnection on = nodes.current();
-        if (nodes.autoCommit() || !open || on == null) {
+        if (nodes.autoCommit() || on == null || !on.inTransaction()) {
             somewhere().connection().commit();
             return;
         }
@@ -427,7 +470,6 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 on.connection().commit();
                 return null;
             });
-            open = on.inTransaction();
             if (failed) {
                 session.rolledBack();
             } else {
@@ -437,14 +479,12 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         } catch (SQLException failure) {
             boolean gone = on.lostBy(failure);
             if (!gone) {
-                open = on.inTransaction();
                 session.rolledBack();
                 if (!Failures.refusedNow(failure)) {
                     throw failure;
                 }
             }
             nodes.giveUp(on);
-            open = false;
             Resolution outcome = !gone
                     ? Resolution.ABORTED
                     : nodes.readOnly() ? Resolution.COMMITTED : nodes.resolve(transaction);
@@ -474,13 +514,12 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             return;
         }
         NodeConnection on = nodes.current();
-        boolean wasLost = lost != null;
         lost = null;
         session.rolledBack();
         if (nodes.autoCommit()) {
             Calls.call(method, somewhere().connection(), arguments);
         }
-        if (wasLost || !open || on == null) {
+        if (on == null || !on.inTransaction()) {
             return;
         }
         try {
@@ -488,15 +527,12 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 on.connection().rollback();
                 return null;
             });
-            open = on.inTransaction();
         } catch (SQLException failure) {
             if (!on.lostBy(failure)) {
-                open = on.inTransaction();
                 throw failure;
             }
             // its transaction has ended with the session
             nodes.giveUp(on);
-            open = false;
         }
     }
 }

@@ -9,6 +9,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.jdbc.spi.Calls;
+import tutti.jdbc.spi.StatementHost;
 
 /**
  * The nodes that a {@link ClusterConnection} is connected to: one for its transactions, and another one for those that only
@@ -153,29 +154,45 @@ final class ConnectedNodes {
             if (!wait) {
                 return on;
             }
-            SilentNodes.Waiting waiting = on.waits();
             try {
-                on.connection().setAutoCommit(true);
-                try (Statement statement = on.connection().createStatement()) {
-                    if (settings.readLevel() == Settings.ReadLevel.LINEARIZABLE) {
-                        waitForAll(statement);
-                    } else {
-                        waitForSeen(on, statement);
-                    }
-                }
-                on.connection().setAutoCommit(autoCommit);
+                aside(on, target -> {
+                    waitForLevel(on);
+                    return null;
+                });
                 return on;
             } catch (SQLException failure) {
                 if (!on.lostBy(failure) && !Failures.refusedNow(failure)) {
-                    on.connection().setAutoCommit(autoCommit);
                     throw failure;
                 }
                 giveUp(on);
                 if (!pauses.next()) {
                     throw failure;
                 }
-            } finally {
-                waiting.close();
+            }
+        }
+    }
+
+    /** Does something where no transaction is open, and begins none. */
+    @Nullable
+    Object aside(NodeConnection on, StatementHost.Work work) throws SQLException {
+        SilentNodes.Waiting waiting = on.waits();
+        try {
+            on.connection().setAutoCommit(true);
+            return work.on(on);
+        } finally {
+            waiting.close();
+            if (on.usable()) {
+                on.connection().setAutoCommit(autoCommit);
+            }
+        }
+    }
+
+    private void waitForLevel(NodeConnection on) throws SQLException {
+        try (Statement statement = on.connection().createStatement()) {
+            if (settings.readLevel() == Settings.ReadLevel.LINEARIZABLE) {
+                waitForAll(statement);
+            } else {
+                waitForSeen(on, statement);
             }
         }
     }

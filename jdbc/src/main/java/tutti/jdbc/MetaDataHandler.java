@@ -2,7 +2,6 @@ package tutti.jdbc;
 
 import java.lang.reflect.InvocationHandler;
 import java.lang.reflect.Method;
-import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import org.jspecify.annotations.Nullable;
@@ -49,8 +48,7 @@ final class MetaDataHandler implements InvocationHandler {
             }
         }
         if (method.getReturnType() != ResultSet.class) {
-            DatabaseMetaData of = connection.somewhere().connection().getMetaData();
-            return Calls.call(method, of, arguments);
+            return connection.ask(on -> Calls.call(method, on.connection().getMetaData(), arguments));
         }
         return connection.execute(null, true, on -> {
             Object result = Calls.call(method, on.connection().getMetaData(), arguments);

@@ -76,9 +76,9 @@ final class NodeConnection implements Target {
         return life == null || life.shown() < seen;
     }
 
-    /** Whether a transaction is open, failed or not, as the node said last. */
+    /** Whether a transaction is open, failed or not, as the node said last; of one that was given up none is. */
     boolean inTransaction() {
-        return connection.getTransactionState() != TransactionState.IDLE;
+        return !discarded && connection.getTransactionState() != TransactionState.IDLE;
     }
 
     /** Whether a transaction is open that has failed, as the node said last. */

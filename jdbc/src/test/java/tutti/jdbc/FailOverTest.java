@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.io.IOException;
+import java.io.StringReader;
 import java.sql.BatchUpdateException;
 import java.sql.Connection;
 import java.sql.SQLException;
@@ -23,6 +24,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
+import org.postgresql.PGConnection;
 
 /** What clients are told when a node is lost while it commits for them, by nodes that follow a script. */
 class FailOverTest {
@@ -192,6 +194,88 @@ class FailOverTest {
             insertAndCommit(slow, other);
             assertTrue(slow.heard().contains("COMMIT"), slow.heard()::toString);
             assertTrue(other.heard().isEmpty(), other.heard()::toString);
+        }
+    }
+
+    private static void copy(Connection connection) throws SQLException, IOException {
+        connection.unwrap(PGConnection.class).getCopyAPI().copyIn("COPY t FROM STDIN", new StringReader("1\n2\n"));
+    }
+
+    /** Takes rows, and goes when it is asked to do something else. */
+    private static ScriptedNode copying(String dies) throws IOException {
+        return new ScriptedNode(query -> query.startsWith("COPY")
+                ? ScriptedNode.COPIES
+                : query.startsWith(dies) ? ScriptedNode.DIES : ScriptedNode.DONE);
+    }
+
+    /** pgjdbc begins a transaction for it, of which this driver is not told. */
+    @Test
+    void rowsThatAreCopiedAreRolledBackWithTheirTransaction() throws Exception {
+        try (ScriptedNode node = copying("nothing"); Connection connection = connect(node)) {
+            connection.setAutoCommit(false);
+            copy(connection);
+            assertThrows(SQLException.class, () -> connection.setReadOnly(true));
+            connection.rollback();
+            assertTrue(node.heard().contains("ROLLBACK"), node.heard()::toString);
+            copy(connection);
+            connection.setAutoCommit(true);
+            assertEquals("COMMIT", node.heard().get(node.heard().size() - 1));
+        }
+    }
+
+    @Test
+    void aStatementBehindRowsThatAreLostIsNotTheFirstOfItsTransaction() throws Exception {
+        try (ScriptedNode lost = copying("INSERT");
+                ScriptedNode other = knowing();
+                Connection connection = connect(lost, other);
+                Statement statement = connection.createStatement()) {
+            connection.setAutoCommit(false);
+            copy(connection);
+            SQLException failure = assertThrows(SQLException.class,
+                    () -> statement.executeUpdate("INSERT INTO t VALUES (3)"));
+            assertEquals("40001", failure.getSQLState());
+            assertEquals("40001",
+                    assertThrows(SQLException.class, () -> connection.unwrap(PGConnection.class)).getSQLState());
+            connection.rollback();
+            assertEquals(List.of(), other.heard());
+        }
+    }
+
+    @Test
+    void theCommitOfRowsThatAreCopiedIsAskedAbout() throws Exception {
+        try (ScriptedNode lost = copying("COMMIT");
+                ScriptedNode other = knowing("committed");
+                Connection connection = connect(lost, other)) {
+            connection.setAutoCommit(false);
+            copy(connection);
+            connection.commit();
+            assertTrue(other.heard().contains(QUESTION), other.heard()::toString);
+        }
+    }
+
+    /** pgjdbc has the node execute something for them. */
+    @Test
+    void questionsBeginNoTransaction() throws Exception {
+        try (ScriptedNode node = new ScriptedNode(
+                query -> query.contains("pg_get_keywords") ? "abort" : ScriptedNode.DONE);
+                Connection connection = connect(node)) {
+            connection.setAutoCommit(false);
+            assertEquals("abort", connection.getMetaData().getSQLKeywords());
+            assertTrue(connection.isValid(0));
+            assertEquals(2, node.heard().size(), node.heard()::toString);
+        }
+    }
+
+    /** What a framework asks before it begins anything. */
+    @ParameterizedTest
+    @ValueSource(strings = {ScriptedNode.DIES, ScriptedNode.STANDS_STILL})
+    @Timeout(20)
+    void questionsGoToAnotherNode(String end) throws Exception {
+        try (ScriptedNode lost = new ScriptedNode(query -> query.startsWith("SHOW TRANSACTION") ? end : ScriptedNode.DONE);
+                ScriptedNode other = new ScriptedNode(
+                        query -> query.startsWith("SHOW TRANSACTION") ? "repeatable read" : ScriptedNode.DONE);
+                Connection connection = connect(lost, other)) {
+            assertEquals(Connection.TRANSACTION_REPEATABLE_READ, connection.getTransactionIsolation());
         }
     }
 

@@ -28,6 +28,8 @@ final class ScriptedNode implements Closeable {
     static final String REFUSES = "refuses";
     /** In place of an answer: an error, with which the transaction has failed. */
     static final String FAILS = "fails";
+    /** In place of an answer: it takes rows. */
+    static final String COPIES = "copies";
     /** An answer without rows. */
     static final String DONE = "done";
     /** The name of every transaction here, unless they are counted from it. */
@@ -118,6 +120,10 @@ final class ScriptedNode implements Closeable {
             int type = in.read();
             byte[] body = new byte[type < 0 ? 0 : in.readInt() - Integer.BYTES];
             in.readFully(body);
+            if (type == 'S') {
+                ready(out, status);
+                continue;
+            }
             if (type != 'Q') {
                 return;
             }
@@ -138,6 +144,8 @@ final class ScriptedNode implements Closeable {
             } else if (answer.equals(FAILS)) {
                 send(out, 'E', text("SERROR", "VERROR", "C22012", "Mdivision by zero", ""));
                 status = status == 'T' ? 'E' : status;
+            } else if (answer.equals(COPIES)) {
+                copy(in, out);
             } else if (status == 'E' && query.startsWith("COMMIT")) {
                 send(out, 'C', text("ROLLBACK"));
             } else {
@@ -151,6 +159,18 @@ final class ScriptedNode implements Closeable {
                     ? 'T'
                     : query.startsWith("COMMIT") || query.startsWith("ROLLBACK") ? 'I' : status);
         }
+    }
+
+    private static void copy(DataInputStream in, DataOutputStream out) throws IOException {
+        send(out, 'G', new byte[1 + Short.BYTES]);
+        out.flush();
+        int rows = 0;
+        for (int type = in.read(); type != 'c'; type = in.read()) {
+            in.skipNBytes(in.readInt() - Integer.BYTES);
+            rows++;
+        }
+        in.skipNBytes(Integer.BYTES);
+        send(out, 'C', text("COPY " + rows));
     }
 
     private static void answer(DataOutputStream out, String query, @Nullable String row) throws IOException {
