@@ -8,6 +8,7 @@ import java.sql.DatabaseMetaData;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
@@ -35,20 +36,24 @@ import tutti.jdbc.spi.Target;
  * {@code close} and {@link Statement#cancel}.
  */
 final class ClusterConnection implements InvocationHandler, StatementHost {
-    private static final Pattern ENDS = Pattern.compile("(?:\\A|;)\\s*(?:COMMIT|END|PREPARE\\s+TRANSACTION)\\b",
-            Pattern.CASE_INSENSITIVE);
-    private static final Pattern ROLLS_BACK = Pattern.compile("\\s*(?:ROLLBACK|ABORT)\\b(?!.*\\bTO\\b).*",
+    private static final Pattern ENDS = Pattern.compile("(?:COMMIT|END|PREPARE\\s+TRANSACTION)\\b.*",
+            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    private static final Pattern ROLLS_BACK = Pattern.compile("(?:ROLLBACK|ABORT)\\b(?!.*\\bTO\\b).*",
             Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
     /** A query without functions, so without effects. */
     private static final Pattern HARMLESS = Pattern.compile(
-            "\\s*(?:SELECT|VALUES|TABLE|SHOW)\\b(?!.*\\bINTO\\b)[^(;]*;?\\s*",
-            Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+            "(?:SELECT|VALUES|TABLE|SHOW)\\b(?!.*\\bINTO\\b)[^(;]*", Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
+    /** What may be said in a transaction that was begun read-only, so that it, or another one in its place, is not. */
+    private static final Pattern MAY_WRITE = Pattern.compile(
+            "\\bREAD\\s+WRITE\\b|_read_only\\b|\\bBEGIN\\b|\\bSTART\\s+TRANSACTION\\b", Pattern.CASE_INSENSITIVE);
 
     private final Settings settings;
     private final Connection proxy;
     private final SessionSettings session = new SessionSettings();
     private final ConnectedNodes nodes;
     private final ReentrantLock lock = new ReentrantLock();
+    /** The open transaction is one that the node lets change nothing: it has no part in the order, and no outcome. */
+    private boolean readsOnly;
     /** The node of the open transaction was lost, and the application has not ended it yet. */
     private @Nullable SQLException lost;
 
@@ -302,7 +307,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
 
     private @Nullable Object executeAlone(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
         checkOpen();
-        if (sql != null && ROLLS_BACK.matcher(sql).matches()) {
+        if (sql != null && SqlText.statements(sql).stream().limit(1).anyMatch(ROLLS_BACK.asMatchPredicate())) {
             lost = null;
         }
         checkNotLost();
@@ -311,6 +316,8 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         while (true) {
             boolean begins = !open();
             NodeConnection on = begins ? nodes.atLevel(deadline) : somewhere();
+            readsOnly = (begins ? nodes.beginsReadOnly() : readsOnly)
+                    && (sql == null || !MAY_WRITE.matcher(sql).find());
             String transaction = on.transaction();
             boolean failed = on.inFailedTransaction();
             try {
@@ -320,6 +327,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             } catch (SQLException failure) {
                 if (!on.lostBy(failure) && !Failures.refusedNow(failure)) {
                     if (!open()) {
+                        readsOnly = false;
                         session.rolledBack();
                     }
                     throw failure;
@@ -353,6 +361,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     /** @param failed whether the transaction had failed before, so that its end, whatever it is called, rolls it back */
     private void executed(NodeConnection on, boolean failed, @Nullable String sql) {
         boolean open = on.inTransaction();
+        readsOnly &= open;
         if (failed && !open) {
             session.rolledBack();
         } else if (sql != null) {
@@ -375,11 +384,12 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                             + " first of the batch's transactions had committed, and the others may have; look which have"
                             + " before repeating anything, or turn auto-commit off for batches");
         }
-        boolean harmless = sql == null || HARMLESS.matcher(sql).matches();
-        boolean ends = sql != null && ENDS.matcher(sql).find();
+        List<String> statements = sql == null ? List.of("") : SqlText.statements(sql);
+        boolean harmless = sql == null || (statements.size() == 1 && HARMLESS.matcher(statements.get(0)).matches());
+        boolean ends = statements.isEmpty() || statements.stream().anyMatch(ENDS.asMatchPredicate());
         // of a text with a COMMIT of its own, what precedes that has taken effect
         boolean nothingDone = refused && !(byItself && ends);
-        boolean again = begins && (nothingDone || harmless || nodes.readOnly());
+        boolean again = begins && (nothingDone || harmless);
         if (!again && (byItself || ends)) {
             Resolution outcome = nodes.resolve(transaction);
             if (outcome == Resolution.COMMITTED && !(byItself && ends)) {
@@ -392,7 +402,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             }
             again = begins;
         } else if (!again) {
-            again = begins || (nodes.readOnly() && settings.moveReadOnly());
+            again = begins || (readsOnly && settings.moveReadOnly());
         }
         if (again) {
             nodes.checkPinned(failure);
@@ -453,6 +463,8 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     // ------------------------------------------------------------------------------------------ the end of transactions
 
     private void commit() throws SQLException {
+        boolean onlyRead = readsOnly;
+        readsOnly = false;
         SQLException before = lost;
         if (before != null) {
             lost = null;
@@ -487,7 +499,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             nodes.giveUp(on);
             Resolution outcome = !gone
                     ? Resolution.ABORTED
-                    : nodes.readOnly() ? Resolution.COMMITTED : nodes.resolve(transaction);
+                    : onlyRead ? Resolution.COMMITTED : nodes.resolve(transaction);
             switch (outcome) {
                 case COMMITTED -> {
                     session.committed();
@@ -515,6 +527,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         }
         NodeConnection on = nodes.current();
         lost = null;
+        readsOnly = false;
         session.rolledBack();
         if (nodes.autoCommit()) {
             Calls.call(method, somewhere().connection(), arguments);

@@ -65,6 +65,11 @@ final class ConnectedNodes {
         return readOnly;
     }
 
+    /** Whether pgjdbc has the node begin the next transaction as one that cannot change anything. */
+    boolean beginsReadOnly() {
+        return readOnly && !autoCommit && settings.enforcesReadOnly();
+    }
+
     void setAutoCommit(boolean wanted) throws SQLException {
         autoCommit = wanted;
         for (NodeConnection each : usable()) {

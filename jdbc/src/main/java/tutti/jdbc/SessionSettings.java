@@ -5,13 +5,11 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.LinkedHashMap;
-import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
-import org.postgresql.core.Parser;
 import tutti.jdbc.spi.Calls;
 
 /**
@@ -64,22 +62,10 @@ final class SessionSettings {
 
     /** A text of one or several statements has been executed. */
     void executed(String sql, boolean inTransaction) {
-        statements(sql).forEach(this::executed);
+        // only what sets something may be said again, not what stood beside it
+        SqlText.statements(sql).forEach(this::executed);
         if (!inTransaction) {
             committed();
-        }
-    }
-
-    /** Only what sets something may be said again, not what stood beside it. */
-    private static List<String> statements(String sql) {
-        if (sql.indexOf(';') < 0) {
-            return List.of(sql);
-        }
-        try {
-            return Parser.parseJdbcSql(sql, true, false, true, false, false).stream().map(each -> each.nativeSql)
-                    .toList();
-        } catch (SQLException unreadable) {
-            return List.of();
         }
     }
 

@@ -132,6 +132,11 @@ record Settings(String url, List<HostPort> hosts, String database, LoadBalance l
         return value.toUpperCase(java.util.Locale.ROOT);
     }
 
+    /** Whether transactions of a connection that is read-only are begun as such, rather than left to the application. */
+    boolean enforcesReadOnly() {
+        return !"ignore".equalsIgnoreCase(PGProperty.READ_ONLY_MODE.getOrDefault(pgjdbc));
+    }
+
     /** The properties for one of pgjdbc's connections. */
     Properties forPgjdbc() {
         Properties copy = new Properties();

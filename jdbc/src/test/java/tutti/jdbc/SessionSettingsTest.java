@@ -65,7 +65,7 @@ class SessionSettingsTest {
 
     @Test
     void whatStandsBesideASettingIsNotDoneAgain() throws SQLException {
-        settings.executed("SET search_path = a; INSERT INTO t VALUES (1)", false);
+        settings.executed("/* x */ SET search_path = a; INSERT INTO t VALUES (1)", false);
         settings.executed("INSERT INTO t VALUES (';'); SET \"tutti.note\" = 'a;b';", false);
         settings.executed("BEGIN; SET TimeZone = 'UTC'; COMMIT; BEGIN; SET search_path = b; ROLLBACK", false);
         assertEquals(List.of("SET search_path = a", "SET \"tutti.note\" = 'a;b'", "SET TimeZone = 'UTC'"),
