@@ -9,12 +9,17 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import org.postgresql.core.BaseConnection;
+import org.postgresql.core.TransactionState;
 
 /**
  * Hands transactions in to the request logs of a cluster under protocol {@code hybrid}, and asks what became of
@@ -33,11 +38,15 @@ public final class TuttiLog implements AutoCloseable {
     private static final int BATCH_MAX = 100;
 
     private final Connection connection;
-    /** Each statement of a cycle is a request by itself. */
-    private boolean separately;
+    /** pgjdbc makes one statement of several rows that are inserted, or may. */
+    private final boolean rewritten;
+    /** What sets the session as it was before, by what is set. */
+    private final Map<String, String> before = new HashMap<>();
 
-    private TuttiLog(Connection connection) {
+    private TuttiLog(Connection connection) throws SQLException {
         this.connection = connection;
+        this.rewritten = !connection.isWrapperFor(BaseConnection.class) || connection.unwrap(BaseConnection.class)
+                .getQueryExecutor().isReWriteBatchedInsertsEnabled();
     }
 
     /**
@@ -76,16 +85,53 @@ public final class TuttiLog implements AutoCloseable {
     }
 
     /**
-     * Uses a connection, which is this object's from now on, to one or several nodes.
+     * Uses a connection, which is this object's from now on, to one or several nodes; it may be a pool's. It is closed if this fails.
      *
      * @throws SQLException with {@code 0A000} if the cluster's protocol has no request logs, {@code 25001} if a transaction is open
      */
     public static TuttiLog over(Connection connection) throws SQLException {
-        connection.setAutoCommit(true);
-        try (Statement statement = connection.createStatement()) {
-            statement.execute("SET tutti.acknowledge = 'logged'");
+        try {
+            if (mayBeInTransaction(connection)) {
+                throw new SQLException("a transaction is open on the connection: commit it, or roll it back, first",
+                        "25001");
+            }
+            connection.setAutoCommit(true);
+            TuttiLog log = new TuttiLog(connection);
+            log.set("tutti.acknowledge", "logged", "SHOW tutti.acknowledge");
+            return log;
+        } catch (SQLException | RuntimeException failed) {
+            try {
+                connection.close();
+            } catch (SQLException lost) {
+                failed.addSuppressed(lost);
+            }
+            throw failed;
         }
-        return new TuttiLog(connection);
+    }
+
+    private static boolean mayBeInTransaction(Connection connection) throws SQLException {
+        return connection.isWrapperFor(BaseConnection.class)
+                ? connection.unwrap(BaseConnection.class).getTransactionState() != TransactionState.IDLE
+                : !connection.getAutoCommit();
+    }
+
+    /**
+     * Sets something of the session until this is closed.
+     *
+     * @param question answers what the session has; nothing, if it is what it began with
+     */
+    private void set(String name, String value, String question) throws SQLException {
+        if (before.containsKey(name)) {
+            return;
+        }
+        try (Statement statement = connection.createStatement()) {
+            String had;
+            try (ResultSet answer = statement.executeQuery(question)) {
+                had = answer.next() ? answer.getString(1) : null;
+            }
+            statement.execute("SET " + name + " = '" + value + "'");
+            before.put(name, had == null || had.isEmpty() ? "RESET " + name : "SET " + name + " = '" + had + "'");
+        }
     }
 
     /**
@@ -132,7 +178,8 @@ public final class TuttiLog implements AutoCloseable {
     /**
      * Hands requests in that differ in their parameters only, and returns when all are logged. They travel together and are ordered
      * together, so that many cost little more time than one; each is a transaction by itself, and executed in their order where they meet. Waits before that
-     * while the node has too many that have not been executed. Needs nodes with PostgreSQL.
+     * while the node has too many that have not been executed. Needs nodes with PostgreSQL. Over a connection with pgjdbc's
+     * {@code reWriteBatchedInserts}, which would make one request of several, they travel one by one.
      *
      * @param sql as for {@link #submit}
      * @param parameters of each
@@ -142,15 +189,11 @@ public final class TuttiLog implements AutoCloseable {
      */
     public List<Ticket> submitAll(String sql, List<Object[]> parameters) throws SQLException {
         List<Optional<Ticket>> tickets = new ArrayList<>();
-        if (!separately) {
-            try (Statement statement = connection.createStatement()) {
-                statement.execute("SET tutti.requests = 'statement'");
-            }
-            separately = true;
-        }
+        set("tutti.requests", "statement", "SELECT current_setting('tutti.requests', true)");
+        int together = rewritten ? 1 : BATCH_MAX;
         try (PreparedStatement statement = connection.prepareStatement(sql)) {
-            for (int from = 0; from < parameters.size(); from += BATCH_MAX) {
-                submit(statement, parameters.subList(from, Math.min(parameters.size(), from + BATCH_MAX)), tickets);
+            for (int from = 0; from < parameters.size(); from += together) {
+                submit(statement, parameters.subList(from, Math.min(parameters.size(), from + together)), tickets);
             }
         } catch (SQLException failed) {
             if (tickets.stream().noneMatch(Optional::isPresent)) {
@@ -167,6 +210,7 @@ public final class TuttiLog implements AutoCloseable {
     private static void submit(PreparedStatement statement, List<Object[]> parameters, List<Optional<Ticket>> tickets)
             throws SQLException {
         for (Object[] each : parameters) {
+            statement.clearParameters();
             for (int i = 0; i < each.length; i++) {
                 statement.setObject(i + 1, each[i]);
             }
@@ -175,22 +219,32 @@ public final class TuttiLog implements AutoCloseable {
         List<Optional<Ticket>> here = new ArrayList<>(Collections.nCopies(parameters.size(), Optional.empty()));
         try {
             statement.executeBatch();
-        } finally {
-            int next = 0;
-            for (SQLWarning told = statement.getWarnings(); told != null; told = told.getNextWarning()) {
-                Matcher logged = LOGGED.matcher(String.valueOf(told.getMessage()));
-                if (logged.matches()) {
-                    String number = logged.group(2);
-                    int at = number == null ? next++ : Integer.parseInt(number) - 1;
-                    here.set(at, Optional.of(new Ticket(Objects.requireNonNull(logged.group(1)))));
-                }
+            noteTickets(statement, here);
+        } catch (SQLException failed) {
+            try {
+                noteTickets(statement, here);
+            } catch (SQLException untold) {
+                failed.addSuppressed(untold);
             }
-            statement.clearWarnings();
+            throw failed;
+        } finally {
             tickets.addAll(here);
         }
         if (here.stream().anyMatch(Optional::isEmpty)) {
             throw new SQLException("a statement changes nothing, and has been executed without being logged: use an"
                     + " ordinary connection for queries", "0A000");
+        }
+    }
+
+    private static void noteTickets(Statement of, List<Optional<Ticket>> tickets) throws SQLException {
+        int next = 0;
+        for (SQLWarning told = of.getWarnings(); told != null; told = told.getNextWarning()) {
+            Matcher logged = LOGGED.matcher(String.valueOf(told.getMessage()));
+            if (logged.matches()) {
+                String number = logged.group(2);
+                int at = number == null ? next++ : Integer.parseInt(number) - 1;
+                tickets.set(at, Optional.of(new Ticket(Objects.requireNonNull(logged.group(1)))));
+            }
         }
     }
 
@@ -209,17 +263,27 @@ public final class TuttiLog implements AutoCloseable {
      * @param patience after which {@link Outcome#IN_PROGRESS} is answered
      */
     public Outcome await(Ticket ticket, Duration patience) throws SQLException {
-        long deadline = System.nanoTime() + patience.toNanos();
+        long begunNanos = System.nanoTime();
+        long nanos = TimeUnit.NANOSECONDS.convert(patience);
         Outcome outcome = outcome(ticket);
-        while (outcome == Outcome.IN_PROGRESS && System.nanoTime() < deadline) {
+        while (outcome == Outcome.IN_PROGRESS && System.nanoTime() - begunNanos < nanos) {
             outcome = outcome(ticket);
         }
         return outcome;
     }
 
-    /** Closes the connection. What has been logged will be executed. */
+    /** Closes the connection; a pool has it back as it was. What has been logged will be executed. */
     @Override
     public void close() throws SQLException {
-        connection.close();
+        try (Statement statement = connection.createStatement()) {
+            for (String each : before.values()) {
+                statement.execute(each);
+            }
+        } catch (SQLException failed) {
+            // nobody may use it any more as it is
+            connection.abort(Runnable::run);
+        } finally {
+            connection.close();
+        }
     }
 }
