@@ -152,7 +152,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 return nodes.readOnly();
             }
             case "setReadOnly" -> {
-                setReadOnly(method, arguments);
+                setReadOnly((Boolean) Calls.argument(arguments, 0));
                 return null;
             }
             case "commit" -> {
@@ -166,7 +166,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             case "setCatalog", "setClientInfo", "setHoldability", "setNetworkTimeout", "setSchema",
                     "setTransactionIsolation", "setTypeMap" -> {
                 execute(null, true, on -> Calls.call(method, on.connection(), arguments));
-                session.called(method, arguments);
+                session.called(method, arguments, open());
                 return null;
             }
             case "setSavepoint" -> {
@@ -249,12 +249,10 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         nodes.setAutoCommit(wanted);
     }
 
-    private void setReadOnly(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
+    private void setReadOnly(boolean wanted) throws SQLException {
         if (open()) {
             throw new SQLException("the connection cannot become read-only, or cease to be, in a transaction", "25001");
         }
-        boolean wanted = (Boolean) Calls.argument(arguments, 0);
-        session.called(method, arguments);
         nodes.setReadOnly(wanted);
     }
 

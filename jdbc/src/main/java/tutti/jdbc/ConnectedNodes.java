@@ -49,6 +49,7 @@ final class ConnectedNodes {
         NodeConnection first = nodes.open();
         writer = first;
         current = first;
+        readOnly = first.connection().isReadOnly();
     }
 
     /** The one of the open transaction, or else of the last; null if there was none. */
@@ -227,47 +228,81 @@ final class ConnectedNodes {
 
     /** A connection for the next transaction, whatever it has seen; it is the current one then. */
     NodeConnection forNextTransaction(long deadline) throws SQLException {
-        NodeConnection first = writer;
-        if (!readOnly || settings.routing() == Settings.ReadOnlyRouting.SAME || !nodes.several()) {
-            NodeConnection on = first != null && first.usable() ? first : moved(deadline, first);
-            writer = on;
-            current = on;
-            return on;
-        }
-        NodeConnection second = reader;
-        if (second == null || !second.usable()) {
-            boolean other = settings.routing() == Settings.ReadOnlyRouting.OTHER && first != null;
-            second = other ? prepared(nodes.openUntil(deadline, first.node())) : moved(deadline, second);
-            reader = second;
-        }
-        current = second;
-        return second;
-    }
-
-    private NodeConnection moved(long deadline, @Nullable NodeConnection from) throws SQLException {
-        if (from != null) {
-            checkPinned(Failures.closed("session"));
-            giveUp(from);
-        }
-        NodeConnection fresh = spare;
-        spare = null;
-        return prepared(fresh != null && fresh.usable()
-                ? fresh
-                : nodes.openUntil(deadline, from == null ? null : from.node()));
-    }
-
-    private NodeConnection prepared(NodeConnection opened) throws SQLException {
-        boolean done = false;
-        try {
-            session.apply(opened.connection());
-            opened.connection().setAutoCommit(autoCommit);
-            done = true;
-            return opened;
-        } finally {
-            if (!done) {
-                opened.discard();
+        Nodes.Pauses pauses = new Nodes.Pauses(deadline);
+        while (true) {
+            NodeConnection on = chosen(deadline);
+            try {
+                bringSettings(on);
+                current = on;
+                return on;
+            } catch (SQLException failure) {
+                if (!on.lostBy(failure) && !Failures.refusedNow(failure)) {
+                    throw failure;
+                }
+                giveUp(on);
+                if (!pauses.next()) {
+                    throw failure;
+                }
             }
         }
+    }
+
+    private NodeConnection chosen(long deadline) throws SQLException {
+        NodeConnection now = current;
+        if (now != null && session.pinnedBy() != null) {
+            if (!now.usable()) {
+                checkPinned(Failures.closed("session"));
+            }
+            return now;
+        }
+        boolean reads = readOnly && settings.routing() != Settings.ReadOnlyRouting.SAME && nodes.several();
+        NodeConnection last = reads ? reader : writer;
+        if (last != null && last.usable()) {
+            return last;
+        }
+        if (last != null) {
+            giveUp(last);
+        }
+        NodeConnection avoided = reads && settings.routing() == Settings.ReadOnlyRouting.OTHER ? writer : null;
+        NodeConnection fresh = avoided == null ? opened(deadline, last) : nodes.openUntil(deadline, avoided.node());
+        if (reads) {
+            reader = fresh;
+        } else {
+            writer = fresh;
+        }
+        return fresh;
+    }
+
+    private NodeConnection opened(long deadline, @Nullable NodeConnection lost) throws SQLException {
+        NodeConnection fresh = spare;
+        spare = null;
+        if (fresh != null && fresh.usable()) {
+            return fresh;
+        }
+        if (fresh != null) {
+            fresh.discard();
+        }
+        return nodes.openUntil(deadline, lost == null ? null : lost.node());
+    }
+
+    /** The current connection has what the session has set; another one may not, if it has been set since it was that. */
+    private void bringSettings(NodeConnection on) throws SQLException {
+        NodeConnection before = current;
+        if (on == before) {
+            return;
+        }
+        long version = session.version();
+        if (before != null) {
+            before.hasSettings(version);
+        }
+        aside(on, target -> {
+            if (on.settings() != version) {
+                session.apply(on.connection());
+                on.hasSettings(version);
+            }
+            on.connection().setReadOnly(readOnly);
+            return null;
+        });
     }
 
     @Override

@@ -18,6 +18,8 @@ final class NodeConnection implements Target {
     private final BaseConnection connection;
     private final Node.@Nullable Life life;
     private boolean discarded;
+    /** Of a fresh session nothing has been set. */
+    private long settings;
 
     /**
      * A session.
@@ -40,6 +42,15 @@ final class NodeConnection implements Target {
 
     Node node() {
         return node;
+    }
+
+    /** The {@linkplain SessionSettings#version version} of the settings that the session has. */
+    long settings() {
+        return settings;
+    }
+
+    void hasSettings(long version) {
+        settings = version;
     }
 
     @Override

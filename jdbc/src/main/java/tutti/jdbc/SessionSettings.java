@@ -5,8 +5,10 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -14,50 +16,60 @@ import tutti.jdbc.spi.Calls;
 
 /**
  * What an application has set for its session, so that it can be set again at another node: by methods of
- * {@link Connection}, and by SET and RESET. Those of a transaction count once it has committed, as in PostgreSQL. For one
- * thread at a time.
+ * {@link Connection}, and by SET and RESET, in the order in which it was said last. What is said in a transaction counts once that has
+ * committed, as in PostgreSQL. For one thread at a time.
  */
 final class SessionSettings {
     private static final Pattern SET = Pattern
-            .compile("\\s*(SET|RESET)\\s+(?:SESSION\\s+(?!AUTHORIZATION|CHARACTERISTICS))?"
-                    + "(?!LOCAL\\b|TRANSACTION\\b|CONSTRAINTS\\b)([\\w.]+|\"[^\"]+\").*", flags());
-    private static final Pattern FORGET = Pattern.compile("\\s*(?:RESET\\s+ALL|DISCARD\\s+ALL)\\b.*", flags());
+            .compile("(SET|RESET)\\s+(?:SESSION\\s+(?!AUTHORIZATION|CHARACTERISTICS))?"
+                    + "(?!LOCAL\\b|TRANSACTION\\b|CONSTRAINTS\\b)(SESSION\\s+CHARACTERISTICS\\b.*|[\\w.]+|\"[^\"]+\").*",
+                    flags());
+    private static final Pattern FORGET = Pattern.compile("(RESET|DISCARD)\\s+ALL\\b.*", flags());
+    private static final Pattern LISTEN = Pattern.compile("(LISTEN|UNLISTEN)\\s+(\\*|\\w+|\"[^\"]+\").*", flags());
     private static final Pattern ROLLBACK = Pattern
-            .compile("\\s*(?:ROLLBACK|ABORT)\\b(?!.*\\b(?:TO|PREPARED)\\b).*", flags());
-    private static final Pattern COMMIT = Pattern.compile("\\s*(?:COMMIT|END)\\b(?!\\s+PREPARED\\b).*", flags());
+            .compile("(?:ROLLBACK|ABORT)\\b(?!.*\\b(?:TO|PREPARED)\\b).*", flags());
+    private static final Pattern COMMIT = Pattern.compile("(?:COMMIT|END)\\b(?!\\s+PREPARED\\b).*", flags());
     private static final Pattern PINNING = Pattern.compile(
-            "(?:CREATE|INTO)\\s+(?:LOCAL\\s+|GLOBAL\\s+)?TEMP(?:ORARY)?\\b"
-                    + "|\\bpg_(?:try_)?advisory_lock(?:_shared)?\\b|\\A\\s*PREPARE\\b|\\bDECLARE\\b.*\\bWITH\\s+HOLD\\b|\\A\\s*LOAD\\b",
+            "(?:CREATE|REPLACE|INTO)\\s+(?:LOCAL\\s+|GLOBAL\\s+)?TEMP(?:ORARY)?\\b"
+                    + "|\\bpg_(?:try_)?advisory_lock(?:_shared)?\\b|\\APREPARE\\b|\\bDECLARE\\b.*\\bWITH\\s+HOLD\\b|\\ALOAD\\b",
             flags());
+    /** What pgjdbc keeps itself, so that neither a rollback nor RESET ALL changes it. */
+    private static final Set<String> KEPT_BY_PGJDBC = Set.of("setHoldability", "setNetworkTimeout", "setTypeMap");
+    /** What RESET ALL leaves as it is. */
+    private static final Set<String> ROLES = Set.of("role", "session");
 
-    /** A method of {@link Connection} and what it was given. */
-    private static final class Call {
-        private final Method method;
-        private final @Nullable Object @Nullable [] arguments;
-
-        Call(Method method, @Nullable Object @Nullable [] arguments) {
-            this.method = method;
-            this.arguments = arguments;
-        }
+    /** Sets something. */
+    private interface Setting {
+        void to(Connection connection) throws SQLException;
     }
 
-    private final Map<String, Call> calls = new LinkedHashMap<>();
-    private final Map<String, String> statements = new LinkedHashMap<>();
-    private final Map<String, String> ofTransaction = new LinkedHashMap<>();
-    private boolean forgetAtCommit;
+    private final Map<String, Setting> kept = new LinkedHashMap<>();
+    private final Map<String, Setting> settings = new LinkedHashMap<>();
+    private final Set<String> channels = new LinkedHashSet<>();
+    /** What is to be done with the others when the transaction commits. */
+    private final Map<String, Runnable> ofTransaction = new LinkedHashMap<>();
     private @Nullable String pinnedBy;
+    private long version;
 
     private static int flags() {
         return Pattern.CASE_INSENSITIVE | Pattern.DOTALL;
     }
 
     /** A method of the connection has been called that sets something for good. */
-    void called(Method method, @Nullable Object @Nullable [] arguments) {
-        String key = method.getName().equals("setClientInfo") && arguments != null && arguments.length == 2
-                ? "setClientInfo " + arguments[0]
-                : method.getName();
-        calls.remove(key);
-        calls.put(key, new Call(method, arguments));
+    void called(Method method, @Nullable Object @Nullable [] arguments, boolean inTransaction) {
+        String name = method.getName();
+        Setting setting = connection -> Calls.call(method, connection, arguments);
+        if (KEPT_BY_PGJDBC.contains(name)) {
+            kept.put(name, setting);
+            version++;
+            return;
+        }
+        set(name.equals("setClientInfo") && arguments != null && arguments.length == 2
+                ? name + " " + arguments[0]
+                : name, setting);
+        if (!inTransaction) {
+            committed();
+        }
     }
 
     /** A text of one or several statements has been executed. */
@@ -70,62 +82,95 @@ final class SessionSettings {
     }
 
     private void executed(String sql) {
+        Matcher forget = FORGET.matcher(sql);
+        Matcher set = SET.matcher(sql);
+        Matcher listen = LISTEN.matcher(sql);
         if (ROLLBACK.matcher(sql).matches()) {
             rolledBack();
         } else if (COMMIT.matcher(sql).matches()) {
             committed();
-        } else if (FORGET.matcher(sql).matches()) {
-            ofTransaction.clear();
-            forgetAtCommit = true;
-        } else {
-            Matcher set = SET.matcher(sql);
-            if (set.matches()) {
-                String name = set.group(2).toLowerCase(Locale.ROOT);
-                ofTransaction.remove(name);
-                ofTransaction.put(name, sql);
-            }
+        } else if (forget.matches()) {
+            boolean discard = forget.group(1).equalsIgnoreCase("DISCARD");
+            atCommit("all", () -> {
+                settings.keySet().removeIf(name -> discard || !ROLES.contains(name));
+                settings.put("all", statement(sql));
+                if (discard) {
+                    channels.clear();
+                }
+            });
+        } else if (set.matches()) {
+            set(set.group(2).toLowerCase(Locale.ROOT), statement(sql));
+        } else if (listen.matches()) {
+            String name = listen.group(2);
+            String channel = name.startsWith("\"") ? name : name.toLowerCase(Locale.ROOT);
+            atCommit(sql, () -> {
+                if (listen.group(1).equalsIgnoreCase("LISTEN")) {
+                    channels.add(channel);
+                } else if (channel.equals("*")) {
+                    channels.clear();
+                } else {
+                    channels.remove(channel);
+                }
+            });
         }
         if (pinnedBy == null && PINNING.matcher(sql).find()) {
             pinnedBy = sql.length() > 80 ? sql.substring(0, 80) + "..." : sql;
         }
     }
 
+    private static Setting statement(String sql) {
+        return connection -> {
+            try (Statement statement = connection.createStatement()) {
+                statement.execute(sql);
+            }
+        };
+    }
+
+    private void set(String name, Setting setting) {
+        atCommit(name, () -> {
+            settings.remove(name);
+            settings.put(name, setting);
+        });
+    }
+
+    /** What is said of the same counts once, where it was said last. */
+    private void atCommit(String what, Runnable change) {
+        ofTransaction.remove(what);
+        ofTransaction.put(what, change);
+    }
+
     /** The transaction has committed. */
     void committed() {
-        if (forgetAtCommit) {
-            statements.clear();
-            forgetAtCommit = false;
+        if (!ofTransaction.isEmpty()) {
+            ofTransaction.values().forEach(Runnable::run);
+            ofTransaction.clear();
+            version++;
         }
-        ofTransaction.forEach((name, sql) -> {
-            statements.remove(name);
-            statements.put(name, sql);
-        });
-        ofTransaction.clear();
     }
 
     /** The transaction was rolled back. */
     void rolledBack() {
         ofTransaction.clear();
-        forgetAtCommit = false;
     }
 
     /** The statement that has left something in the session which no other node has; null if there is none. */
     @Nullable
     String pinnedBy() {
-        return pinnedBy;
+        return pinnedBy == null && !channels.isEmpty() ? "LISTEN " + channels.iterator().next() : pinnedBy;
+    }
+
+    /** Grows with each change of what {@link #apply} sets; 0 if that is nothing. */
+    long version() {
+        return version;
     }
 
     /** Sets everything again, on a connection without a transaction. */
     void apply(Connection to) throws SQLException {
-        for (Call call : calls.values()) {
-            Calls.call(call.method, to, call.arguments);
+        for (Setting setting : kept.values()) {
+            setting.to(to);
         }
-        if (!statements.isEmpty()) {
-            try (Statement statement = to.createStatement()) {
-                for (String sql : statements.values()) {
-                    statement.execute(sql);
-                }
-            }
+        for (Setting setting : settings.values()) {
+            setting.to(to);
         }
     }
 }

@@ -389,6 +389,97 @@ class FailOverTest {
         }
     }
 
+    /** Its connections are two of the cluster's, and one session of the application's. */
+    @Test
+    void whatIsSetIsSetWhereverTransactionsGo() throws Exception {
+        try (ScriptedNode node = knowing();
+                ScriptedNode other = knowing();
+                Connection connection = connect("&readOnlyRouting=other", node, other);
+                Statement statement = connection.createStatement()) {
+            connection.setReadOnly(true);
+            statement.execute("SELECT 1");
+            connection.setReadOnly(false);
+            connection.setAutoCommit(false);
+            statement.execute("SET search_path = a");
+            connection.commit();
+            connection.setReadOnly(true);
+            statement.execute("SELECT 2");
+            List<String> heard = other.heard();
+            assertTrue(heard.indexOf("SET search_path = a") > heard.indexOf("SELECT 1"), heard::toString);
+            assertTrue(heard.indexOf("SELECT 2") > heard.indexOf("SET search_path = a"), heard::toString);
+            statement.execute("SET TimeZone = 'UTC'");
+            connection.commit();
+            connection.setReadOnly(false);
+            statement.execute("SELECT 3");
+            connection.commit();
+            connection.setReadOnly(true);
+            statement.execute("SELECT 4");
+            assertEquals(1, node.heard().stream().filter("SET TimeZone = 'UTC'"::equals).count());
+            assertEquals(1, other.heard().stream().filter("SET TimeZone = 'UTC'"::equals).count());
+            assertTrue(node.heard().contains("SELECT 3"), node.heard()::toString);
+            assertTrue(other.heard().contains("SELECT 4"), other.heard()::toString);
+            connection.commit();
+            connection.setReadOnly(false);
+            statement.execute("SELECT 5");
+            assertFalse(node.heard().get(node.heard().size() - 3).startsWith("SET"), node.heard()::toString);
+        }
+    }
+
+    @Test
+    void aSecondConnectionThatIsLostWhileItIsNotUsedIsReplaced() throws Exception {
+        try (ScriptedNode node = knowing();
+                ScriptedNode other = dying("SET search_path");
+                Connection connection = connect("&readOnlyRouting=other", node, other);
+                Statement statement = connection.createStatement()) {
+            connection.setReadOnly(true);
+            statement.execute("SELECT 1");
+            connection.setReadOnly(false);
+            statement.execute("SET search_path = a");
+            connection.setReadOnly(true);
+            statement.execute("SELECT 2");
+            assertTrue(node.heard().contains("SELECT 2"), node.heard()::toString);
+            assertEquals(0, Node.at(address(other)).connections());
+        }
+    }
+
+    private static HostPort address(ScriptedNode node) {
+        String[] parts = node.address().split(":", -1);
+        return new HostPort(parts[0], Integer.parseInt(parts[1]));
+    }
+
+    /** Nor is it where a temporary table is. */
+    @Test
+    void aSessionWithSomethingOfItsOwnStaysWhereThatIs() throws Exception {
+        try (ScriptedNode node = knowing();
+                ScriptedNode other = knowing();
+                Connection connection = connect("&readOnlyRouting=other", node, other);
+                Statement statement = connection.createStatement()) {
+            statement.execute("CREATE TEMP TABLE mine (id int)");
+            connection.setReadOnly(true);
+            statement.execute("SELECT id FROM mine");
+            assertTrue(node.heard().contains("SELECT id FROM mine"), node.heard()::toString);
+        }
+    }
+
+    @Test
+    void settingsAreTakenAlongInTheirOrder() throws Exception {
+        try (ScriptedNode lost = dying("SELECT 1");
+                ScriptedNode other = knowing();
+                Connection connection = connect(lost, other);
+                Statement statement = connection.createStatement()) {
+            statement.execute("SET search_path = a");
+            connection.setSchema("b");
+            connection.setAutoCommit(false);
+            connection.setSchema("c");
+            connection.rollback();
+            statement.execute("SELECT 1");
+            List<String> heard = other.heard();
+            assertTrue(heard.indexOf("SET search_path = a") < heard.indexOf("SET SESSION search_path TO 'b'"),
+                    heard::toString);
+            assertFalse(heard.contains("SET SESSION search_path TO 'c'"), heard::toString);
+        }
+    }
+
     /** What is sent as a batch with auto-commit may be several transactions, of which the first one's outcome says nothing. */
     @ParameterizedTest
     @CsvSource({"dies, 08007", "refuses, 57P03"})

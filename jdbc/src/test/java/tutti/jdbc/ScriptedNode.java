@@ -10,6 +10,8 @@ import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.function.Function;
 import java.util.function.IntConsumer;
@@ -35,6 +37,8 @@ final class ScriptedNode implements Closeable {
     /** The name of every transaction here, unless they are counted from it. */
     static final String TRANSACTION = "0:1.5";
 
+    private static final Set<Integer> PORTS = ConcurrentHashMap.newKeySet();
+
     private final ServerSocket server;
     private final Function<String, String> script;
     private final List<String> heard = new CopyOnWriteArrayList<>();
@@ -46,8 +50,19 @@ final class ScriptedNode implements Closeable {
     /** @param script makes an answer of a query: {@link #DIES}, {@link #DONE}, or the value of one row with one column */
     ScriptedNode(Function<String, String> script) throws IOException {
         this.script = script;
-        this.server = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        this.server = listen();
         start(this::accept);
+    }
+
+    /** The driver knows for some seconds which address a node was lost at, so each has one of its own. */
+    private static ServerSocket listen() throws IOException {
+        ServerSocket fresh = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+        if (PORTS.add(fresh.getLocalPort())) {
+            return fresh;
+        }
+        try (fresh) {
+            return listen();
+        }
     }
 
     private static void start(Runnable work) {
