@@ -5,10 +5,12 @@ import java.lang.reflect.Method;
 import java.sql.BatchUpdateException;
 import java.sql.Connection;
 import java.sql.DatabaseMetaData;
+import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
 import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.List;
+import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.regex.Pattern;
@@ -93,7 +95,14 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             case "isClosed" ->
                 nodes.closed();
             case "abort" -> {
+                if (arguments == null || arguments[0] == null) {
+                    throw Failures.invalid("abort needs an executor");
+                }
                 nodes.abort(method, arguments);
+                yield null;
+            }
+            case "setClientInfo" -> {
+                setClientInfo(method, arguments);
                 yield null;
             }
             case "isValid" ->
@@ -103,6 +112,20 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
                 yield alone(() -> whileOpen(method, arguments));
             }
         };
+    }
+
+    /** JDBC lets it fail with one kind of exception only. */
+    private void setClientInfo(Method method, @Nullable Object @Nullable [] arguments) throws SQLClientInfoException {
+        try {
+            checkOpen();
+            alone(() -> whileOpen(method, arguments));
+        } catch (SQLClientInfoException failure) {
+            throw failure;
+        } catch (SQLException failure) {
+            throw new SQLClientInfoException(failure.getMessage(), failure.getSQLState(), failure.getErrorCode(),
+                    Map.of(),
+                    failure);
+        }
     }
 
     /** Something that may fail. */

@@ -10,6 +10,7 @@ import java.io.IOException;
 import java.io.StringReader;
 import java.sql.BatchUpdateException;
 import java.sql.Connection;
+import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.ArrayDeque;
@@ -477,6 +478,32 @@ class FailOverTest {
             assertTrue(heard.indexOf("SET search_path = a") < heard.indexOf("SET SESSION search_path TO 'b'"),
                     heard::toString);
             assertFalse(heard.contains("SET SESSION search_path TO 'c'"), heard::toString);
+        }
+    }
+
+    /** JDBC knows no other failure of it. */
+    @Test
+    void clientInfoFailsAsClientInfo() throws Exception {
+        try (ScriptedNode lost = dying("SELECT g()"); ScriptedNode other = knowing()) {
+            Connection connection = connect(lost, other);
+            connection.setAutoCommit(false);
+            try (Statement statement = connection.createStatement()) {
+                statement.execute("INSERT INTO t VALUES (1)");
+                assertThrows(SQLException.class, () -> statement.execute("SELECT g()"));
+            }
+            assertEquals("40001", assertThrows(SQLClientInfoException.class,
+                    () -> connection.setClientInfo("ApplicationName", "x")).getSQLState());
+            connection.close();
+            assertEquals("08003", assertThrows(SQLClientInfoException.class,
+                    () -> connection.setClientInfo(new Properties())).getSQLState());
+        }
+    }
+
+    @Test
+    void whatIsNotAbortedStaysOpen() throws Exception {
+        try (ScriptedNode node = knowing(); Connection connection = connect(node)) {
+            assertThrows(SQLException.class, () -> connection.abort(null));
+            assertFalse(connection.isClosed());
         }
     }
 
