@@ -3,7 +3,6 @@ package tutti.jdbc;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.ByteBuffer;
-import java.nio.channels.ClosedSelectorException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.nio.channels.SocketChannel;
@@ -14,6 +13,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.locks.LockSupport;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -132,25 +132,36 @@ final class SilentNodes {
     }
 
     private void run() {
-        try (Selector selector = Selector.open()) {
-            long lastNanos = System.nanoTime();
-            while (true) {
-                selector.select(TICK_MILLIS);
-                answered(selector);
-                long now = System.nanoTime();
-                if (!waiting.isEmpty()) {
-                    lastNanos = now;
-                } else if (now - lastNanos > IDLE_NANOS_MAX && ends()) {
-                    return;
-                }
-                waiting.forEach(each -> look(each, now, selector));
-                forget(now);
+        boolean over = false;
+        while (!over) {
+            try (Selector selector = Selector.open()) {
+                watch(selector);
+                over = true;
+            } catch (IOException | RuntimeException e) {
+                LOG.log(Level.WARNING, "nodes that stand still are not noticed for the moment", e);
+                LockSupport.parkNanos(AGAIN_NANOS);
+                over = waiting.isEmpty() && ends();
+            } finally {
+                asked.values().forEach(Question::close);
+                asked.clear();
             }
-        } catch (IOException | ClosedSelectorException e) {
-            LOG.log(Level.WARNING, "nodes that stand still are not noticed any more", e);
-        } finally {
-            asked.values().forEach(Question::close);
-            asked.clear();
+        }
+    }
+
+    /** Returns when nobody has waited for a while. */
+    private void watch(Selector selector) throws IOException {
+        long lastNanos = System.nanoTime();
+        while (true) {
+            selector.select(TICK_MILLIS);
+            answered(selector);
+            long now = System.nanoTime();
+            if (!waiting.isEmpty()) {
+                lastNanos = now;
+            } else if (now - lastNanos > IDLE_NANOS_MAX && ends()) {
+                return;
+            }
+            waiting.forEach(each -> look(each, now, selector));
+            forget(now);
         }
     }
 
