@@ -32,7 +32,6 @@ final class ConnectedNodes {
     private volatile @Nullable NodeConnection spare;
     private boolean autoCommit = true;
     private boolean readOnly;
-    private volatile boolean closed;
 
     /** @param session what is taken along */
     ConnectedNodes(Settings settings, SessionSettings session) {
@@ -117,7 +116,7 @@ final class ConnectedNodes {
         if (before != null) {
             before.discard();
         }
-        if (closed) {
+        if (closed()) {
             fresh.discard();
         }
     }
@@ -130,17 +129,17 @@ final class ConnectedNodes {
     }
 
     boolean closed() {
-        return closed;
+        return nodes.closed();
     }
 
     void close() {
-        closed = true;
+        nodes.close();
         Stream.of(writer, reader, spare).filter(Objects::nonNull).forEach(NodeConnection::discard);
     }
 
     /** Aborts what goes on, as {@link java.sql.Connection#abort} does, and closes. */
     void abort(Method method, @Nullable Object @Nullable [] arguments) throws SQLException {
-        closed = true;
+        nodes.close();
         for (NodeConnection each : usable()) {
             Calls.call(method, each.connection(), arguments);
         }
@@ -269,6 +268,11 @@ final class ConnectedNodes {
             reader = fresh;
         } else {
             writer = fresh;
+        }
+        if (closed()) {
+            // by another thread, which may not have seen it
+            fresh.discard();
+            throw Failures.closed("connection");
         }
         return fresh;
     }

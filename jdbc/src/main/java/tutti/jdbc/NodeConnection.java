@@ -2,6 +2,7 @@ package tutti.jdbc;
 
 import java.sql.Connection;
 import java.sql.SQLException;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.core.BaseConnection;
@@ -17,7 +18,7 @@ final class NodeConnection implements Target {
     private final Function<Runnable, SilentNodes.Waiting> wait;
     private final BaseConnection connection;
     private final Node.@Nullable Life life;
-    private boolean discarded;
+    private final AtomicBoolean discarded = new AtomicBoolean();
     /** Of a fresh session nothing has been set. */
     private long settings;
 
@@ -89,7 +90,7 @@ final class NodeConnection implements Target {
 
     /** Whether a transaction is open, failed or not, as the node said last; of one that was given up none is. */
     boolean inTransaction() {
-        return !discarded && connection.getTransactionState() != TransactionState.IDLE;
+        return !discarded.get() && connection.getTransactionState() != TransactionState.IDLE;
     }
 
     /** Whether a transaction is open that has failed, as the node said last. */
@@ -105,7 +106,7 @@ final class NodeConnection implements Target {
     @Override
     public boolean usable() {
         try {
-            return !discarded && !connection.isClosed();
+            return !discarded.get() && !connection.isClosed();
         } catch (SQLException unknown) {
             return false;
         }
@@ -138,12 +139,11 @@ final class NodeConnection implements Target {
         }
     }
 
-    /** Closes it without caring whether the node hears of it. */
+    /** Closes it without caring whether the node hears of it. May be called by any thread. */
     void discard() {
-        if (discarded) {
+        if (discarded.getAndSet(true)) {
             return;
         }
-        discarded = true;
         node.closed();
         try {
             connection.close();

@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import org.postgresql.core.BaseConnection;
 
-/** Opens connections to one of the nodes that a URL names. Safe for use by several threads. */
+/** Opens connections to one of the nodes that a URL names, until it is closed. Safe for use by several threads. */
 final class Nodes {
     private static final org.postgresql.Driver PGJDBC = new org.postgresql.Driver();
     private static final AtomicInteger TURN = new AtomicInteger();
@@ -26,10 +26,20 @@ final class Nodes {
 
     private final Settings settings;
     private final List<Node> nodes;
+    private volatile boolean closed;
 
     Nodes(Settings settings) {
         this.settings = settings;
         this.nodes = settings.hosts().stream().map(Node::at).collect(Collectors.toList());
+    }
+
+    /** From now on no node is looked for; who does that already may still find one. */
+    void close() {
+        closed = true;
+    }
+
+    boolean closed() {
+        return closed;
     }
 
     /**
@@ -56,6 +66,9 @@ final class Nodes {
         }
         int left = order.size();
         for (Node node : order) {
+            if (closed) {
+                throw Failures.closed("connection");
+            }
             try {
                 long share = Math.max(1, (nanos - (System.nanoTime() - begin)) / left--);
                 return connect(node, settings.nodeNanos() == 0 ? share : Math.min(share, settings.nodeNanos()));
@@ -158,7 +171,7 @@ final class Nodes {
      */
     NodeConnection openUntil(long deadlineNanos, @Nullable Node avoided) throws SQLException {
         Pauses pauses = new Pauses(deadlineNanos);
-        while (true) {
+        while (!closed) {
             try {
                 return open(avoided, Math.max(TRY_NANOS_MIN, deadlineNanos - System.nanoTime()));
             } catch (SQLException failure) {
@@ -167,6 +180,7 @@ final class Nodes {
                 }
             }
         }
+        throw Failures.closed("connection");
     }
 
     /** Rests between tries: hardly any before the second one, longer ones later, until a deadline. Of one thread. */

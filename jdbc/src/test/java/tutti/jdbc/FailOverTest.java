@@ -20,6 +20,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Properties;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.stream.Collectors;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -504,6 +505,43 @@ class FailOverTest {
         try (ScriptedNode node = knowing(); Connection connection = connect(node)) {
             assertThrows(SQLException.class, () -> connection.abort(null));
             assertFalse(connection.isClosed());
+        }
+    }
+
+    /** By another thread, as a pool does that shuts down. */
+    @Test
+    @Timeout(20)
+    void whatIsClosedWhileANodeIsLookedForExecutesNothing() throws Exception {
+        try (ScriptedNode lost = dying("INSERT"); ScriptedNode other = knowing("aborted")) {
+            Connection connection = connect(lost, other);
+            other.onConnection(count -> assertDoesNotThrow(connection::close));
+            try (Statement statement = connection.createStatement()) {
+                SQLException failure = assertThrows(SQLException.class,
+                        () -> statement.executeUpdate("INSERT INTO t VALUES (1)"));
+                assertTrue(Objects.requireNonNull(failure.getSQLState()).startsWith("08"), failure::getSQLState);
+            }
+            assertTrue(other.heard().stream().noneMatch(query -> query.startsWith("INSERT")), other.heard()::toString);
+            assertEquals(0, Node.at(address(other)).connections());
+        }
+    }
+
+    /** Nodes are not looked for any more. */
+    @Test
+    @Timeout(20)
+    void whatIsClosedDoesNotWaitForANode() throws Exception {
+        AtomicReference<Connection> closes = new AtomicReference<>();
+        try (ScriptedNode lost = new ScriptedNode(query -> {
+            if (!query.startsWith("INSERT")) {
+                return ScriptedNode.DONE;
+            }
+            new Thread(() -> assertDoesNotThrow(() -> closes.get().close())).start();
+            return ScriptedNode.DIES;
+        })) {
+            Connection connection = connect(lost);
+            closes.set(connection);
+            try (Statement statement = connection.createStatement()) {
+                assertThrows(SQLException.class, () -> statement.executeUpdate("INSERT INTO t VALUES (1)"));
+            }
         }
     }
 
