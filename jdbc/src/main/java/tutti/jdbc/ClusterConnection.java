@@ -375,8 +375,8 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     private static String movedInVain(NodeConnection on) {
-        return "the connection to node " + on.node() + " was lost, nothing was changed, and the statement cannot be"
-                + " repeated because its parameters were streams";
+        return "the connection to node " + on.node() + " was lost, nothing was changed, and what failed cannot be"
+                + " repeated: its parameters were streams, or it was called on something that was at that node alone";
     }
 
     /** @param failed whether the transaction had failed before, so that its end, whatever it is called, rolls it back */
@@ -457,6 +457,20 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         return SequenceQuery.is(sql) && ((NodeConnection) on).transaction() != null
                 ? "SELECT * FROM tutti.declared_sequences"
                 : sql;
+    }
+
+    /** By a statement of pgjdbc's own, which commits by itself with auto-commit on. */
+    @Override
+    public @Nullable Object changeResults(Target of, Work work) throws SQLException {
+        return execute("", false, on -> {
+            if (!Objects.equals(on, of)) {
+                throw new SQLException(
+                        "the rows are of a session that was left, and cannot be changed through this result"
+                                + " set any more",
+                        "24000");
+            }
+            return work.on(on);
+        });
     }
 
     @Override

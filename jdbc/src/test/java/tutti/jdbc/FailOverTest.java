@@ -9,7 +9,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.io.StringReader;
 import java.sql.BatchUpdateException;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLClientInfoException;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -29,6 +31,10 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.postgresql.PGConnection;
+import tutti.jdbc.spi.Calls;
+import tutti.jdbc.spi.ResultSetHandler;
+import tutti.jdbc.spi.StatementHost;
+import tutti.jdbc.spi.Target;
 
 /** What clients are told when a node is lost while it commits for them, by nodes that follow a script. */
 class FailOverTest {
@@ -542,6 +548,25 @@ class FailOverTest {
             try (Statement statement = connection.createStatement()) {
                 assertThrows(SQLException.class, () -> statement.executeUpdate("INSERT INTO t VALUES (1)"));
             }
+        }
+    }
+
+    /** pgjdbc changes a row by a statement of its own. */
+    @ParameterizedTest
+    @CsvSource({"committed, 08007", "aborted, 40001"})
+    void rowsThatAreChangedThroughAResultSetAreAskedAbout(String outcome, String state) throws Exception {
+        try (ScriptedNode lost = dying("UPDATE");
+                ScriptedNode other = knowing(outcome);
+                Connection connection = connect(lost, other)) {
+            StatementHost host = (StatementHost) Proxy.getInvocationHandler(connection);
+            Target on = host.somewhere();
+            ResultSet rows = ResultSetHandler.wrap(Calls.proxy(ResultSet.class, (self, method, arguments) -> {
+                try (Statement own = on.connection().createStatement()) {
+                    return own.executeUpdate("UPDATE t SET a = 1");
+                }
+            }), null, host, on);
+            assertEquals(state, assertThrows(SQLException.class, rows::updateRow).getSQLState());
+            assertEquals("24000", assertThrows(SQLException.class, rows::updateRow).getSQLState());
         }
     }
 

@@ -44,10 +44,10 @@ public final class ResultSetHandler implements InvocationHandler {
         if (method.getName().equals("unwrap") && ((Class<?>) Calls.argument(arguments, 0)).isInstance(self)) {
             return self;
         }
-        if (CHANGES.contains(method.getName())) {
-            connection.changesResults();
-        }
         try {
+            if (CHANGES.contains(method.getName())) {
+                return connection.changeResults(on, target -> Calls.call(method, results, arguments));
+            }
             return Calls.call(method, results, arguments);
         } catch (SQLException failure) {
             throw connection.noticed(on, failure);

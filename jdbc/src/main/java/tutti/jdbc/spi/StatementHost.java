@@ -52,6 +52,16 @@ public interface StatementHost {
      */
     default void changesResults() throws SQLException {}
 
+    /**
+     * Has the application change rows through a result set.
+     *
+     * @param on where the result set is
+     */
+    default @Nullable Object changeResults(Target on, Work work) throws SQLException {
+        changesResults();
+        return work.on(on);
+    }
+
     /** Told of a failure of what an earlier call has left open, such as a result set; answers what to throw. */
     SQLException noticed(Target on, SQLException failure);
 }
