@@ -325,7 +325,7 @@ public final class EmbeddedPostgres implements AutoCloseable {
                 continue;
             }
             if (!state(pidFile, process).isEmpty()) {
-                String said = lastWords(configuration.logFile(), logStart).strip();
+                String said = end(configuration.logFile(), logStart).strip();
                 String last = said.substring(said.lastIndexOf('\n') + 1);
                 LOG.info("PostgreSQL recovers in {}: {}", data, last);
                 recovers.accept(last);
@@ -384,11 +384,11 @@ public final class EmbeddedPostgres implements AutoCloseable {
         }
     }
 
-    private static String lastWords(Path log, long from) throws IOException {
+    /** The end of a log, of what was written from a byte on. */
+    private static String end(Path log, long from) throws IOException {
         if (!Files.exists(log)) {
             return "";
         }
-        byte[] all;
         try (var channel = Files.newByteChannel(log)) {
             long start = Math.max(from, channel.size() - LAST_WORDS_BYTES);
             channel.position(start);
@@ -396,9 +396,13 @@ public final class EmbeddedPostgres implements AutoCloseable {
             while (bytes.hasRemaining() && channel.read(bytes) >= 0) {
                 // until all is read
             }
-            all = bytes.array();
+            return new String(bytes.array(), StandardCharsets.UTF_8);
         }
-        String text = new String(all, StandardCharsets.UTF_8);
+    }
+
+    /** What of that tells why a server has ended. */
+    private static String lastWords(Path log, long from) throws IOException {
+        String text = end(log, from);
         if (text.length() <= LAST_WORDS_BYTES / 2) {
             return text;
         }
