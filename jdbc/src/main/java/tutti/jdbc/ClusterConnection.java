@@ -123,8 +123,7 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
             throw failure;
         } catch (SQLException failure) {
             throw new SQLClientInfoException(failure.getMessage(), failure.getSQLState(), failure.getErrorCode(),
-                    Map.of(),
-                    failure);
+                    Map.of(), failure);
         }
     }
 
@@ -328,7 +327,8 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
 
     private @Nullable Object executeAlone(@Nullable String sql, boolean repeatable, Work work) throws SQLException {
         checkOpen();
-        if (sql != null && SqlText.statements(sql).stream().limit(1).anyMatch(ROLLS_BACK.asMatchPredicate())) {
+        if (lost != null && sql != null
+                && SqlText.statements(sql).stream().limit(1).anyMatch(ROLLS_BACK.asMatchPredicate())) {
             lost = null;
         }
         checkNotLost();
@@ -401,9 +401,9 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
         if (byItself && failure instanceof BatchUpdateException batch && partly(on, batch, refused, transaction)) {
             throw refused
                     ? batch
-                    : Failures.inDoubt(batch, "the connection to node " + on.node() + " was lost when the"
-                            + " first of the batch's transactions had committed, and the others may have; look which have"
-                            + " before repeating anything, or turn auto-commit off for batches");
+                    : Failures.inDoubt(batch, "the connection to node " + on.node() + " was lost when some of the"
+                            + " batch's transactions had committed, or may have; look which have before repeating"
+                            + " anything, or turn auto-commit off for batches");
         }
         List<String> statements = sql == null ? List.of("") : SqlText.statements(sql);
         boolean harmless = sql == null || (statements.size() == 1 && HARMLESS.matcher(statements.get(0)).matches());
@@ -439,12 +439,13 @@ final class ClusterConnection implements InvocationHandler, StatementHost {
     }
 
     /** Whether some of a batch has committed, or may have: it is several transactions if it is long, or sent as simple queries. */
-    private static boolean partly(NodeConnection on, BatchUpdateException batch, boolean refused,
+    private boolean partly(NodeConnection on, BatchUpdateException batch, boolean refused,
             @Nullable String transaction) {
         long[] counts = batch.getLargeUpdateCounts();
         boolean told = counts.length > 0 && counts[0] != Statement.EXECUTE_FAILED;
         // the name of what was refused is over, too
-        return told || (refused ? on.simpleQueries() : !Objects.equals(transaction, on.transaction()));
+        return told || session.separateRequests()
+                || (refused ? on.simpleQueries() : !Objects.equals(transaction, on.transaction()));
     }
 
     private static SQLException unresolved(NodeConnection on, SQLException failure) {

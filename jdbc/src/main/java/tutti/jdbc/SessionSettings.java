@@ -159,6 +159,11 @@ final class SessionSettings {
         return pinnedBy == null && !channels.isEmpty() ? "LISTEN " + channels.iterator().next() : pinnedBy;
     }
 
+    /** Whether statements of a cycle may be requests by themselves: what became of the first one says nothing of the others. */
+    boolean separateRequests() {
+        return settings.containsKey("tutti.requests");
+    }
+
     /** Grows with each change of what {@link #apply} sets; 0 if that is nothing. */
     long version() {
         return version;

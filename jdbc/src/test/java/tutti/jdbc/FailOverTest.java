@@ -355,6 +355,20 @@ class FailOverTest {
         }
     }
 
+    /** As {@code setReadOnly} has them, with whichever property of pgjdbc's. */
+    @Test
+    void aConnectionThatIsOpenedReadOnlyIsThat() throws Exception {
+        try (ScriptedNode lost = dying("SELECT 1");
+                ScriptedNode other = knowing();
+                Connection connection = connect("&readOnly=true", lost, other);
+                Statement statement = connection.createStatement()) {
+            assertTrue(connection.isReadOnly());
+            connection.setAutoCommit(false);
+            statement.execute("SELECT 1");
+            assertTrue(other.heard().contains("BEGIN READ ONLY"), other.heard()::toString);
+        }
+    }
+
     /** Rows are copied in a transaction that pgjdbc begins for that, and not read-only. */
     @Test
     void rowsThatAreCopiedOnAReadOnlyConnectionAreAskedAbout() throws Exception {
@@ -585,6 +599,21 @@ class FailOverTest {
             BatchUpdateException failure = assertThrows(BatchUpdateException.class, statement::executeBatch);
             assertEquals(state, failure.getSQLState());
             assertEquals(2, failure.getUpdateCounts().length);
+            assertTrue(other.heard().stream().noneMatch(query -> query.startsWith("INSERT")), other.heard()::toString);
+        }
+    }
+
+    /** Under {@code hybrid} each of them is logged by itself, and the first one may have been refused. */
+    @Test
+    void aBatchOfSeparateRequestsIsNotRepeated() throws Exception {
+        try (ScriptedNode lost = dying("INSERT");
+                ScriptedNode other = knowing("aborted");
+                Connection connection = connect(lost, other);
+                Statement statement = connection.createStatement()) {
+            statement.execute("SET tutti.requests = 'statement'");
+            statement.addBatch("INSERT INTO t VALUES (1)");
+            statement.addBatch("INSERT INTO t VALUES (2)");
+            assertEquals("08007", assertThrows(BatchUpdateException.class, statement::executeBatch).getSQLState());
             assertTrue(other.heard().stream().noneMatch(query -> query.startsWith("INSERT")), other.heard()::toString);
         }
     }
