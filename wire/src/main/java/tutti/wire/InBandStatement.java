@@ -30,7 +30,7 @@ import tutti.wire.sql.SqlTokens;
  *
  * <p>
  * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
- * of an update that assigns a column of some key or foreign key, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
+ * of an update that assigns a column of some key or foreign key, or one that is GENERATED ALWAYS AS IDENTITY, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
  * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
  * tell them whole (docs/decisions/0047). Of ON CONFLICT DO UPDATE, and of MERGE, the letter is that of an insertion where there is no old row, and of MERGE that of a
  * deletion where there is no new one. It begins with a letter that not every encoding has,
@@ -496,10 +496,13 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 return "";
             }
             List<Table.Column> columns = table.columns();
-            boolean rekeys = !table.hasKey() || java.util.stream.Stream.concat(
-                    table.uniqueKeys().stream().flatMap(key -> key.watched().stream()),
-                    table.foreignKeys().stream().flatMap(key -> key.columns().stream()))
-                    .map(columns::get).anyMatch(column -> column.generated() || assigned.contains(column.name()));
+            boolean rekeys = !table.hasKey() || columns.stream()
+                    .anyMatch(column -> column.identityAlways() && assigned.contains(column.name()))
+                    || java.util.stream.Stream.concat(
+                            table.uniqueKeys().stream().flatMap(key -> key.watched().stream()),
+                            table.foreignKeys().stream().flatMap(key -> key.columns().stream()))
+                            .map(columns::get)
+                            .anyMatch(column -> column.generated() || assigned.contains(column.name()));
             return rekeys ? "k" : "u";
         }
 

@@ -21,6 +21,8 @@ abstract class InBandTables {
             CREATE TABLE document (id int PRIMARY KEY, reads int, body text);
             INSERT INTO document SELECT 1, 0, string_agg(md5(i::text), '') FROM generate_series(1, 1000) i;
             CREATE TABLE growing (id int PRIMARY KEY, reads int, body text); INSERT INTO growing VALUES (1, 0, '');
+            CREATE TABLE revised (id int PRIMARY KEY, rev bigint GENERATED ALWAYS AS IDENTITY, body text);
+            INSERT INTO revised (id, body) VALUES (1, 'a');
             CREATE TABLE dir (id int PRIMARY KEY);
             CREATE TABLE leaf (id int PRIMARY KEY, dir int REFERENCES dir ON DELETE CASCADE ON UPDATE CASCADE);
             CREATE TABLE later (id int PRIMARY KEY, dir int REFERENCES dir DEFERRABLE);

@@ -279,6 +279,19 @@ class InBandTest extends InBandTables {
         assertTrue(told.get(3).startsWith("columns 03 growing(1,3,)"), told.get(3));
     }
 
+    /** Nodes that get the row cannot assign an identity that is always generated: they delete the row and insert it. */
+    @Test
+    void anIdentityThatIsDrawnAnewIsToldWithBothRows() throws Exception {
+        try (Connection connection = DriverManager.getConnection(fixture.url(Way.IN_BAND));
+                Statement statement = connection.createStatement()) {
+            statement.execute("update revised set body = 'b'");
+            statement.execute("update revised set (body, rev) = ('c', default)");
+        }
+        List<String> told = fixture.committed();
+        assertTrue(told.get(0).startsWith("update revised(1,1,b)"), told.get(0));
+        assertTrue(told.get(1).matches("rekey revised\\(1,1,b\\)\\(1,\\d+,c\\)\n(?s).*"), told.get(1));
+    }
+
     private static void simple(Way way, String... queries) throws Exception {
         Conversation.Batch[] batches = new Conversation.Batch[queries.length];
         for (int i = 0; i < queries.length; i++) {

@@ -401,7 +401,7 @@ public final class CaptureReader {
                 release(key, of, before, startBefore);
             }
         }
-        if (keysChanged) {
+        if (keysChanged || (leftOut.isEmpty() && differsBeyondUpdates(of))) {
             changes.rows((byte) 'k', tableName, text, startBefore, endBefore);
             changes.blob(text, start, at);
         } else {
@@ -464,6 +464,17 @@ public final class CaptureReader {
     private boolean differs(List<Integer> columns) {
         for (int column : columns) {
             if (!row.sameText(column, before)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /** Whether a column differs that an update of another node's cannot assign. */
+    private boolean differsBeyondUpdates(Table of) {
+        List<Table.Column> columns = of.columns();
+        for (int i = 0; i < columns.size(); i++) {
+            if (columns.get(i).identityAlways() && !row.sameText(i, before)) {
                 return true;
             }
         }

@@ -1564,7 +1564,8 @@ $function$;
 
 -- The update function's text for a table: compares the columns of its keys, and sends the old row too if one changed, if the table
 -- has no key that names its rows, or if the transaction has made the old row itself: what it has changed before is then known. A row of
--- another transaction that is taken for such a one, for its number, does no harm.
+-- another transaction that is taken for such a one, for its number, does no harm. What is GENERATED ALWAYS AS IDENTITY counts as a column of a key: no UPDATE of other nodes
+-- can assign it, so that a row in which it has changed is deleted there, and inserted again.
 -- Columns are compared as their indexes compare them, by operators whose schema is named; others by their text in a row, and so are those of which an index
 -- has an expression or compares them otherwise, by which equal values may be different ones: a value's own cast to text may be a function
 -- of its type's owner, and would be called with the rights of this one.
@@ -1584,7 +1585,8 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
                         AND d.refclassid = 'pg_class'::regclass AND d.refobjid = table_oid AND d.refobjsubid = a.attnum)))
             -- once for all columns: no index finds those that name a table
             OR a.attnum IN (SELECT unnest(c.conkey) FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype = 'f')
-            OR a.attnum IN (SELECT unnest(c.confkey) FROM pg_constraint c WHERE c.confrelid = table_oid AND c.contype = 'f'))
+            OR a.attnum IN (SELECT unnest(c.confkey) FROM pg_constraint c WHERE c.confrelid = table_oid AND c.contype = 'f')
+            OR a.attidentity = 'a')
     ), compared AS (
         SELECT k.attnum, k.attname, CASE WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid AND (i.indisunique OR i.indisexclusion)
                 AND (EXISTS (SELECT FROM pg_depend d WHERE (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL) AND d.classid = 'pg_class'::regclass

@@ -149,6 +149,33 @@ class ReplicationTest {
         }
     }
 
+    /** No update may assign it, but DEFAULT and triggers may. */
+    @Test
+    void whatIsDrawnAnewForAnIdentityThatNamesNothingArrives() throws Exception {
+        String columns = " (id int PRIMARY KEY, rev bigint GENERATED ALWAYS AS IDENTITY, body text)";
+        try (Pair pair = new Pair("CREATE TABLE t" + columns, "CREATE TABLE large" + columns,
+                "CREATE TABLE fires" + columns,
+                "CREATE TABLE child (id int PRIMARY KEY, parent int REFERENCES t)",
+                "ALTER TABLE large ALTER body SET STORAGE EXTERNAL",
+                "CREATE FUNCTION later() RETURNS trigger LANGUAGE plpgsql AS"
+                        + " 'BEGIN NEW.rev := NEW.rev + 100; RETURN NEW; END'",
+                "CREATE TRIGGER later BEFORE UPDATE ON fires FOR EACH ROW EXECUTE FUNCTION later()")) {
+            pair.transaction("INSERT INTO t (id, body) VALUES (1, 'a'), (2, 'b'), (3, 'c')",
+                    "INSERT INTO child VALUES (1, 1), (2, 2)",
+                    "INSERT INTO large (id, body) SELECT i, repeat('x', 9000) FROM generate_series(1, 3) i",
+                    "INSERT INTO fires (id, body) VALUES (1, 'a'), (2, 'b')");
+            pair.transaction("UPDATE t SET rev = DEFAULT, body = 'd' WHERE id = 1",
+                    "UPDATE large SET rev = DEFAULT WHERE id = 1", "UPDATE fires SET body = 'c' WHERE id = 1");
+            pair.assertEqual("t", "large", "fires", "child");
+            pair.transaction("UPDATE t SET body = 'e'", "UPDATE t SET rev = DEFAULT WHERE id = 2",
+                    "UPDATE t SET body = 'f' WHERE id < 3", "UPDATE t SET id = id + 10, rev = DEFAULT WHERE id = 3",
+                    "UPDATE large SET id = id", "UPDATE large SET rev = DEFAULT WHERE id = 2",
+                    "UPDATE large SET body = repeat('y', 9000) WHERE id < 3",
+                    "INSERT INTO t (id) VALUES (4)", "UPDATE t SET rev = DEFAULT WHERE id = 4");
+            pair.assertEqual("t", "large", "child");
+        }
+    }
+
     @Test
     void keysThatOnlyTheEngineComparesAreAppliedOneByOne() throws Exception {
         try (Pair pair = new Pair("CREATE EXTENSION citext", "CREATE TABLE t (k citext PRIMARY KEY, v numeric)",
