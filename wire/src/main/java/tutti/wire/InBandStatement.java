@@ -31,7 +31,7 @@ import tutti.wire.sql.SqlTokens;
  * <p>
  * <b>The column</b> is what the capture's trigger would gather for the row: a letter, the object id of the row's own table, and the row,
  * of an update that assigns a column of some key or foreign key, or one that is GENERATED ALWAYS AS IDENTITY, or of a table without a key, both rows. Of an update that assigns none, where the table has large values, only the
- * assigned columns and the key are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
+ * assigned columns, the key and what others compute and compare are asked for, so that the server does not read what no change can have been made to; of small rows it costs less to
  * tell them whole (docs/decisions/0047). Of ON CONFLICT DO UPDATE, and of MERGE, the letter is that of an insertion where there is no old row, and of MERGE that of a
  * deletion where there is no new one. It begins with a letter that not every encoding has,
  * with whether the row is one of the table's own (a temporary view of its name may have a column {@code tableoid}), or that the session has
@@ -553,7 +553,7 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                 }
             }
             if (entry.equals("u") && leaveOut.test(table)) {
-                return assigned(out, columns, reference).append(')').toString();
+                return assigned(out, table, columns, reference).append(')').toString();
             }
             if (updatesAt == 0 && !merges) {
                 out.append(entry).append("', ");
@@ -567,14 +567,15 @@ record InBandStatement(long target, byte[] original, byte[] text, int appendedAt
                     .toString();
         }
 
-        /** The row with nothing in the place of what is not assigned, nor of the key. */
-        private StringBuilder assigned(StringBuilder out, Table table, String reference) {
+        /** The row with nothing in the place of what is not assigned, nor of the key, nor compared by others. */
+        private StringBuilder assigned(StringBuilder out, InBandTable known, Table table, String reference) {
             StringBuilder leftOut = new StringBuilder();
             StringBuilder row = new StringBuilder();
             List<Table.Column> columns = table.columns();
             for (int i = 0; i < columns.size(); i++) {
                 row.append(i == 0 ? "ROW(" : ", ");
-                if (assigned.contains(columns.get(i).name()) || table.key().columns().contains(i)) {
+                if (assigned.contains(columns.get(i).name()) || table.key().columns().contains(i)
+                        || known.computed().contains(i)) {
                     row.append(reference).append('.').append(Table.quote(columns.get(i).name()));
                 } else {
                     row.append("NULL");

@@ -46,6 +46,12 @@ class EngineFixture implements AutoCloseable {
                 new CaptureInstaller.Settings(0, 16, SECRET, 1 << 20, serializable));
     }
 
+    /** That of another database of the server, as another node has it. */
+    final PostgresEngine another(String database) throws Exception {
+        return PostgresEngine.open(loops, server.settings().inDatabase(database),
+                new CaptureInstaller.Settings(1, 16, SECRET, 1 << 20, false));
+    }
+
     /** The engine's. */
     final EngineCapture capture() {
         return new EngineCapture(engine::catalog, engine::references, engine::inBandTables, engine::refreshCatalog,

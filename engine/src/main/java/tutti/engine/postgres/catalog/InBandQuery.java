@@ -7,6 +7,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import tutti.engine.postgres.catalog.InBandTables.InBandTable;
 import tutti.engine.postgres.catalog.InBandTables.Lockable;
@@ -40,7 +41,7 @@ public final class InBandQuery {
      * rows can be locked: schema, name, object id, whether its name is the only one, who may read it, and the object id of its rows' type; or one whose changes can be
      * told: schema, name, object id, whether
      * its name is the only one of its kind, whether it may be deleted from, whether its keys may be changed, the types of its
-     * columns, who may read it, whether it has large values, and the object id of its rows' type.
+     * columns, who may read it, whether it has large values, the object id of its rows' type, and which columns others compare with what they compute.
      */
     public static final String SQL = """
             WITH suspect AS (%1$s), called AS (
@@ -70,14 +71,14 @@ public final class InBandQuery {
                         AND CASE g.grantee WHEN 0 THEN true ELSE pg_catalog.pg_has_role(r.oid, g.grantee, 'USAGE') END
                 WHERE c.relkind = 'r' AND c.relpersistence <> 't' GROUP BY c.oid
             )
-            SELECT 'function', proname, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM suspect, hidden WHERE NOT yes
-            UNION ALL SELECT 'hides', kind, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM tutti.hiding
+            SELECT 'function', proname, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM suspect, hidden WHERE NOT yes
+            UNION ALL SELECT 'hides', kind, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM tutti.hiding
                 WHERE EXISTS (SELECT FROM tutti.suspects WHERE changes)
-            UNION ALL SELECT 'limit', tutti.limit_bytes()::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
+            UNION ALL SELECT 'limit', tutti.limit_bytes()::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
             UNION ALL SELECT 'lock', n.nspname, c.relname, c.oid::text,
                 (SELECT count(*) = 1 FROM pg_catalog.pg_class o WHERE o.relname = c.relname
                     AND o.relkind IN ('r', 'p', 'v', 'm', 'f') AND o.relpersistence <> 't')::text,
-                NULL, NULL, NULL, r.names, NULL, c.reltype::text
+                NULL, NULL, NULL, r.names, NULL, c.reltype::text, NULL
             FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN readers r ON r.oid = c.oid
             WHERE n.nspname <> 'tutti' AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%%'
@@ -96,7 +97,11 @@ public final class InBandQuery {
                         LEFT JOIN pg_catalog.pg_type e ON t.typcategory = 'A' AND e.oid = t.typelem
                     WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped),
                 r.names, (c.reltoastrelid <> 0 AND pg_catalog.pg_relation_size(c.reltoastrelid) > 0)::text,
-                c.reltype::text
+                c.reltype::text,
+                CASE WHEN EXISTS (SELECT FROM pg_catalog.pg_attribute a WHERE a.attrelid = c.oid AND a.attgenerated = 's')
+                    THEN (SELECT string_agg(a.place::text, ' ') FROM tutti.computed_columns(c.oid) k
+                        JOIN (SELECT attname, row_number() OVER (ORDER BY attnum) - 1 AS place FROM pg_catalog.pg_attribute
+                            WHERE attrelid = c.oid AND attnum > 0 AND NOT attisdropped) a ON a.attname = k.name) END
             FROM hidden, pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
                 JOIN readers r ON r.oid = c.oid
             WHERE NOT yes AND c.relkind = 'r' AND c.relpersistence <> 't' AND NOT c.relispartition AND NOT c.relhasrules
@@ -202,7 +207,13 @@ public final class InBandQuery {
             settings.addAll(needed);
         }
         return new InBandTable(Long.parseLong(text(row, 3)), Long.parseLong(text(row, 10)), settings, flag(row, 5),
-                flag(row, 6), roles(row), flag(row, 9));
+                flag(row, 6), roles(row), flag(row, 9), places(row.get(11)));
+    }
+
+    private static Set<Integer> places(@Nullable String list) {
+        return list == null
+                ? Set.of()
+                : Arrays.stream(list.split(" ", -1)).map(Integer::valueOf).collect(Collectors.toUnmodifiableSet());
     }
 
     private static Set<String> roles(List<@Nullable String> row) {

@@ -52,13 +52,16 @@ public record InBandTables(Set<String> functions, Map<String, InBandTable> table
      * @param rekeys whether no other table's rows change when a key of it changes
      * @param readers names of the roles that may read all of its columns
      * @param large whether some of its rows' values were stored apart, since they are large, when this was read
+     * @param computed places, from 0, of the stored generated columns that others compare with what they compute themselves, so that they are told whatever changes
+     *            (docs/decisions/0222)
      */
     public record InBandTable(long oid, long rowType, Set<Setting> settings, boolean deletes, boolean rekeys,
-            Set<String> readers, boolean large) {
+            Set<String> readers, boolean large, Set<Integer> computed) {
         /** Keeps copies. */
         public InBandTable {
             settings = Set.copyOf(settings);
             readers = Set.copyOf(readers);
+            computed = Set.copyOf(computed);
         }
     }
 
