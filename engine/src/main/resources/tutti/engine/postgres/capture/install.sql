@@ -1117,7 +1117,7 @@ BEGIN
     END IF;
     IF TG_TAG IN ('CREATE EXTENSION', 'ALTER EXTENSION') AND starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', 'tutti allowed extension', true);
-    ELSIF TG_TAG = 'ALTER TABLE' AND starts_with(mark, 'tutti allowed') AND mark <> 'tutti allowed extension' THEN
+    ELSIF TG_TAG IN ('ALTER TABLE', 'ALTER TYPE') AND starts_with(mark, 'tutti allowed') AND mark <> 'tutti allowed extension' THEN
         PERFORM set_config('<mark>', concat_ws(chr(10), split_part(mark, chr(10), 1), '', tutti.filled_columns(),
             split_part(mark, chr(10), 4)), true);
     END IF;
@@ -1135,15 +1135,23 @@ CREATE OR REPLACE FUNCTION tutti.filled_columns() RETURNS text LANGUAGE sql STAB
     SELECT coalesce(string_agg(concat(' ', attrelid, '.', attnum, ' '), ''), '') FROM pg_attribute WHERE atthasmissing
 $function$;
 
--- Whether a column's default can give different values on different nodes.
-CREATE OR REPLACE FUNCTION tutti.varying_default(relation oid, attribute smallint) RETURNS boolean LANGUAGE sql STABLE
+-- Whether a column's default, or that of its domain where it has none, can give different values on different nodes: functions of users may, whatever they are declared as, and
+-- what is made of object ids, which are each node's own: reg* types unless they stand by themselves, hashes of enums.
+CREATE OR REPLACE FUNCTION tutti.varying_default(relation oid, attribute smallint) RETURNS boolean LANGUAGE plpgsql STABLE
     <fixed settings> AS $function$
-    SELECT coalesce((SELECT a.attidentity <> '' FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = attribute),
+BEGIN
+    RETURN coalesce((SELECT a.attidentity <> '' FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = attribute),
             false)
-        OR EXISTS (SELECT FROM pg_attrdef d WHERE d.adrelid = relation AND d.adnum = attribute
-            AND (d.adbin::text ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR' OR EXISTS (
-                SELECT FROM regexp_matches(d.adbin::text, ':(?:op)?funcid (\d+)', 'g') m
-                    JOIN pg_proc p ON p.oid = m[1]::oid WHERE p.provolatile <> 'i')))
+        OR EXISTS (SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
+                CROSS JOIN LATERAL (SELECT coalesce(d.adbin, t.typdefaultbin)::text) e(tree)
+            WHERE a.attrelid = relation AND a.attnum = attribute
+                AND (e.tree ~ 'SQLVALUEFUNCTION|NEXTVALUEEXPR'
+                    OR EXISTS (SELECT FROM regexp_matches(e.tree, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid
+                        WHERE p.provolatile <> 'i' OR p.proname ~ '^hash(?:enum|_array|_record|_range|_multirange)' OR p.oid >= 16384 AND tutti.function_varies(p.oid, '{}'))
+                    OR EXISTS (SELECT FROM regexp_matches(e.tree, ':(?:const|result)type (\d+)', 'g') m JOIN pg_type r ON r.oid = m[1]::oid
+                            AND r.typnamespace = 'pg_catalog'::regnamespace AND r.typname ~ '^_?reg')
+                        AND EXISTS (SELECT FROM regexp_matches(e.tree, '\{(\w+)', 'g') m WHERE m[1] NOT IN ('CONST', 'COERCETODOMAIN', 'ARRAYEXPR', 'ROWEXPR'))));
+END
 $function$;
 
 -- Whether a statement may have a literal that the server reads as the moment at which it parses it, such as 'now', '{today}' or 'tomorrow 12:00': each node reads another one. Where a
@@ -1305,7 +1313,7 @@ BEGIN
                 FROM pg_attribute WHERE attrelid = relation AND attnum = attribute), relation),
             DETAIL = 'Every replica would fill its rows with values of its own: the default is a sequence, a time or '
                 'another function whose result varies.',
-            HINT = 'Add the column without a default, fill it with UPDATE, and set the default afterwards.';
+            HINT = 'Add the column without a default (DEFAULT NULL, if its domain has one), fill it with UPDATE, and set the default afterwards.';
     END IF;
     RETURN occupied;
 END
@@ -1463,7 +1471,7 @@ BEGIN
     IF permanent THEN
         PERFORM tutti.check_moments(TG_TAG, starts_with(mark, 'tutti allowed ordered'),
             coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query()));
-        IF TG_TAG = 'ALTER TABLE' THEN
+        IF TG_TAG IN ('ALTER TABLE', 'ALTER TYPE') THEN
             FOR refilled IN SELECT a.attrelid AS id, bool_or(tutti.draws(a.attrelid, a.attnum) AND NOT tutti.tells_updated(a.attrelid, a.attnum)) AS replaced FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relpersistence <> 't'
                     WHERE a.atthasmissing AND strpos(split_part(mark, chr(10), 3), concat(' ', a.attrelid, '.', a.attnum, ' ')) = 0
                         OR a.attrelid = ANY (string_to_array(ltrim(split_part(mark, chr(10), 2)), ' ')::oid[]) AND a.attnum > 0 AND NOT a.attisdropped

@@ -320,6 +320,8 @@ class NestedStatementsTest {
                 "timestamptz DEFAULT clock_timestamp() + interval '1 day'", "uuid NOT NULL DEFAULT gen_random_uuid()",
                 "time DEFAULT LOCALTIME", "text DEFAULT md5(random()::text)",
                 "varchar DEFAULT to_char(now() AT TIME ZONE 'UTC', 'US')",
+                "letter DEFAULT 'b', ADD COLUMN letters letter[] DEFAULT ARRAY['a'::letter], ADD COLUMN named regclass DEFAULT 'low'",
+                "text DEFAULT 'low'::regclass, ADD COLUMN dull dull, ADD COLUMN doubled int DEFAULT doubled(2)",
                 "float8 DEFAULT random(), ADD COLUMN other float8 DEFAULT random(), ADD COLUMN plain int DEFAULT 7");
         try (Pair pair = new Pair(
                 "CREATE TABLE t (id int PRIMARY KEY, v text, twice int GENERATED ALWAYS AS (id * 2) STORED)",
@@ -328,7 +330,9 @@ class NestedStatementsTest {
                 "CREATE TABLE low PARTITION OF parted FOR VALUES FROM (0) TO (9)",
                 "CREATE TABLE high PARTITION OF parted FOR VALUES FROM (9) TO (99)",
                 "ALTER TABLE t DROP COLUMN virtual",
-                "ALTER TABLE t ADD COLUMN virtual int GENERATED ALWAYS AS (id * 3) VIRTUAL")) {
+                "ALTER TABLE t ADD COLUMN virtual int GENERATED ALWAYS AS (id * 3) VIRTUAL",
+                "CREATE TYPE letter AS ENUM ('a', 'b')", "CREATE DOMAIN dull AS regclass DEFAULT 'low'",
+                "CREATE FUNCTION doubled(int) RETURNS int IMMUTABLE LANGUAGE sql AS 'SELECT $1 * 2'")) {
             pair.transaction("INSERT INTO t VALUES (1, 'one'), (2, 'two'), (3, NULL)",
                     "INSERT INTO parted SELECT i, 'p' || i FROM generate_series(1, 20) i");
             for (int i = 0; i < columns.size(); i++) {
@@ -389,9 +393,16 @@ class NestedStatementsTest {
             "k int DEFAULT nextval('counted')", "k serial REFERENCES t", "n int DEFAULT (random() * 10)::int",
             "h float8 DEFAULT random(), ADD COLUMN g float8 GENERATED ALWAYS AS (h * 2) STORED",
             "d chance DEFAULT random()",
-            "w float8 DEFAULT drawn()", "s text DEFAULT random()::text::varchar(9)"})
+            "w float8 DEFAULT drawn()", "s text DEFAULT random()::text::varchar(9)", "m stamp", "m later",
+            "p text DEFAULT told()", "h int DEFAULT hashenum('b'::letter)", "n int DEFAULT +!! 1",
+            "h int DEFAULT hash_array(ARRAY['a'::letter])", "o oid DEFAULT 't'::regclass",
+            "n int DEFAULT length('t'::regclass::oid::text)"})
     void aColumnIsNotFilledWhereOthersCouldNotFollow(String column) throws Exception {
-        try (Pair pair = new Pair("CREATE DOMAIN chance AS float8",
+        try (Pair pair = new Pair("CREATE DOMAIN chance AS float8", "CREATE DOMAIN stamp AS timestamptz DEFAULT now()",
+                "CREATE DOMAIN later AS stamp", "CREATE TYPE letter AS ENUM ('a', 'b')",
+                "CREATE FUNCTION told() RETURNS text IMMUTABLE LANGUAGE sql AS 'SELECT current_setting(''port'')'",
+                "CREATE FUNCTION shifted(int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN length(told()) + $1; END'",
+                "CREATE OPERATOR +!! (FUNCTION = shifted, RIGHTARG = int)",
                 "CREATE FUNCTION drawn() RETURNS float8 LANGUAGE sql AS 'SELECT random()'",
                 "CREATE TABLE t (id int PRIMARY KEY)", "CREATE TABLE keyless (id int)", "CREATE SEQUENCE counted")) {
             pair.transaction("INSERT INTO t VALUES (1)", "INSERT INTO keyless VALUES (1)");
@@ -404,6 +415,19 @@ class NestedStatementsTest {
             }
             assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.execute(
                     "DO $$ BEGIN ALTER TABLE keyless ADD COLUMN at timestamptz DEFAULT now(); END $$")).getSQLState());
+        }
+    }
+
+    /** A type's tables are filled, too. */
+    @Test
+    void noTableOfATypeIsFilledDifferentlyAtEachNode() throws Exception {
+        try (Pair pair = new Pair("CREATE DOMAIN stamp AS timestamptz DEFAULT now()", "CREATE TYPE kind AS (id int)",
+                "CREATE TABLE t OF kind (PRIMARY KEY (id))")) {
+            commit(pair,
+                    "DO $$ BEGIN ALTER TYPE kind ADD ATTRIBUTE v text CASCADE; INSERT INTO t VALUES (1, 'x'); END $$");
+            pair.assertEqual("t");
+            assertEquals("0A000", assertThrows(SQLException.class, () -> pair.session.execute(
+                    "DO $$ BEGIN ALTER TYPE kind ADD ATTRIBUTE made stamp CASCADE; END $$")).getSQLState());
         }
     }
 
