@@ -43,7 +43,7 @@ public final class PostgresView implements StateView {
     private static final String SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT pg_catalog.pg_export_snapshot()";
     private static final String TABLES = """
             select c.oid::bigint, quote_ident(n.nspname) || '.' || quote_ident(c.relname), pg_relation_filenode(c.oid),
-            (select coalesce(string_agg(quote_ident(a.attname), ', ' order by a.attnum), '') from pg_attribute as a
+            (select coalesce(string_agg(tutti.exact(a.atttypid, quote_ident(a.attname)), ', ' order by a.attnum), '') from pg_attribute as a
              where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
             (select string_agg(quote_ident(a.attname), ', ' order by k.o) from pg_index as i
              cross join lateral unnest(i.indkey) with ordinality as k (n, o)

@@ -41,11 +41,11 @@ $function$;
 -- Statements that compute, at the node of the client, what the others will compute for its row NEW; none if there is nothing.
 CREATE OR REPLACE FUNCTION tutti.compare_computed(table_oid oid) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
     SELECT format($text$
-    SELECT ARRAY[[%1$s]], ARRAY[[%2$s]] INTO made, told FROM pg_catalog.unnest(ARRAY[NEW::pg_catalog.text::%3$I.%4$I]) AS %4$I;%5$s$text$,
+    SELECT ARRAY[[%1$s]], ARRAY[[%2$s]] INTO made, told FROM pg_catalog.unnest(ARRAY[%6$s::pg_catalog.text::%3$I.%4$I]) AS %4$I;%5$s$text$,
             string_agg(format('ROW(CAST(%s AS %s))::pg_catalog.text', CASE WHEN e.adbin::text ~ ':varattno -' THEN quote_ident(c.name)
                 ELSE pg_get_expr(e.adbin, e.adrelid) END, format_type(a.atttypid, a.atttypmod)), ', ' ORDER BY c.place),
             string_agg(format('ROW(NEW.%I)::pg_catalog.text', c.name), ', ' ORDER BY c.place),
-            min(n.nspname), min(r.relname), tutti.refuse_computed_call(table_oid))
+            min(n.nspname), min(r.relname), tutti.refuse_computed_call(table_oid), tutti.exact_row(table_oid, 'NEW'))
         FROM tutti.computed_columns(table_oid) c JOIN pg_attribute a ON a.attrelid = table_oid AND a.attname = c.name
             JOIN pg_attrdef e ON e.adrelid = table_oid AND e.adnum = a.attnum
             JOIN pg_class r ON r.oid = table_oid JOIN pg_namespace n ON n.oid = r.relnamespace

@@ -266,19 +266,66 @@ BEGIN
 END
 $block$;
 
--- Whether a table has columns with such values: regclass and its like, also as parts of others.
-CREATE OR REPLACE FUNCTION tutti.tells_names(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    WITH RECURSIVE part(id) AS (
-        SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+-- Of what the values of these types consist, themselves among it, and whether that is within an array of something made by a user.
+CREATE OR REPLACE FUNCTION tutti.parts(types oid[]) RETURNS TABLE (id oid, buried boolean) LANGUAGE sql STABLE <fixed settings> AS $function$
+    WITH RECURSIVE part(id, buried) AS (
+        SELECT unnest(types), false
         UNION
-        SELECT n.id FROM part JOIN pg_type t ON t.oid = part.id CROSS JOIN LATERAL (
+        SELECT n.id, part.buried OR n.id = t.typelem AND n.id IN (SELECT e.oid FROM pg_type e WHERE e.typtype IN ('c', 'd'))
+            FROM part JOIN pg_type t ON t.oid = part.id CROSS JOIN LATERAL (
             SELECT t.typelem UNION ALL SELECT t.typbasetype
             UNION ALL SELECT r.rngsubtype FROM pg_range r WHERE t.oid IN (r.rngtypid, r.rngmultitypid)
             UNION ALL SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped
         ) n(id) WHERE n.id <> 0
     )
-    SELECT EXISTS (SELECT FROM part JOIN pg_type t ON t.oid = part.id
+    SELECT * FROM part
+$function$;
+
+-- Whether a table has columns with such values: regclass and its like, also as parts of others.
+CREATE OR REPLACE FUNCTION tutti.tells_names(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM tutti.parts(ARRAY(SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped)) part
+            JOIN pg_type t ON t.oid = part.id
         WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typname ~ '^reg')
+$function$;
+
+-- An expression whose text says all of a value, of a type that is not the server's own, or is xml: that is written without its declaration, which it has, and its text is
+-- written with it (docs/decisions/0239). Casts are the server's own: for an array of a domain of his own a user can make another one, and check_relation() refuses it.
+CREATE OR REPLACE FUNCTION tutti.exact_made(type oid, value text) RETURNS text LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+DECLARE
+    t pg_type;
+    parts text;
+BEGIN
+    SELECT * INTO t FROM pg_type p WHERE p.oid = type;
+    IF t.oid = 'xml'::regtype THEN
+        RETURN format('(%s)::pg_catalog.text', value);
+    ELSIF t.oid = 'xml[]'::regtype THEN
+        RETURN format('(%s)::pg_catalog.text[]', value);
+    ELSIF t.typtype = 'd' THEN
+        RETURN tutti.exact_made(t.typbasetype, value);
+    ELSIF t.typtype = 'c' AND EXISTS (SELECT FROM tutti.parts(ARRAY[type]) p WHERE p.id = 'xml'::regtype) THEN
+        SELECT string_agg(tutti.exact_made(a.atttypid, format('(%s).%I', value, a.attname)), ', ' ORDER BY a.attnum) INTO parts
+            FROM pg_attribute a WHERE a.attrelid = t.typrelid AND a.attnum > 0 AND NOT a.attisdropped;
+        RETURN format('CASE WHEN (%s) IS DISTINCT FROM NULL THEN ROW(%s) END', value, parts);
+    END IF;
+    RETURN value;
+END
+$function$;
+-- The same of any type. Without settings of its own, so that it is a part of the query that calls it: most types cost nothing.
+CREATE OR REPLACE FUNCTION tutti.exact(type oid, value text) RETURNS text LANGUAGE sql STABLE AS $function$
+    SELECT CASE WHEN type OPERATOR(pg_catalog.<) 16384::pg_catalog.oid AND type OPERATOR(pg_catalog.<>) ALL ('{xml,xml[]}'::pg_catalog.regtype[]::pg_catalog.oid[])
+        THEN value ELSE tutti.exact_made(type, value) END
+$function$;
+
+-- The columns of a row that is in a variable of this name, or a table's alias, as a list of such expressions.
+CREATE OR REPLACE FUNCTION tutti.exact_columns(table_oid oid, variable text) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT string_agg(CASE WHEN a.attgenerated = 'v' THEN 'NULL' ELSE tutti.exact(a.atttypid, format('%s.%I', variable, a.attname)) END, ', ' ORDER BY a.attnum)
+        FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+$function$;
+
+-- What has the text of a row that is in a variable: itself, unless it has xml.
+CREATE OR REPLACE FUNCTION tutti.exact_row(table_oid oid, variable text) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT CASE WHEN bool_or(tutti.exact(a.atttypid, '') <> '') THEN format('ROW(%s)', tutti.exact_columns(table_oid, variable)) ELSE variable END
+        FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
 $function$;
 
 -- Each table has an update function of its own, made by tutti.adopt(), which tells updates of key columns apart.
@@ -879,7 +926,7 @@ DECLARE
 BEGIN
     statement := concat(left(statement, place - 1), units, ':', made, substr(statement, place + 2));
     PERFORM tutti.note(concat('s', octet_length(statement), ':', statement));
-    EXECUTE format('SELECT string_agg(concat(%L, ROW(t.*)), NULL) FROM ONLY %s AS t', 'i' || table_oid, table_oid::regclass)
+    EXECUTE format('SELECT string_agg(concat(%L, ROW(%s)), NULL) FROM ONLY %s AS t', 'i' || table_oid, tutti.exact_columns(table_oid, 't'), table_oid::regclass)
         INTO gathered;
     IF octet_length(gathered) > <limit_bytes> THEN
         PERFORM tutti.refuse_size();
@@ -1327,9 +1374,7 @@ DECLARE
     gathered text;
 BEGIN
     EXECUTE format('SELECT string_agg(concat(%L, ROW(%s)), NULL) FROM ONLY %s AS t', CASE WHEN replaced THEN 'i' ELSE 'g' END || table_oid,
-        (SELECT string_agg(CASE WHEN a.attgenerated = 'v' THEN 'NULL' ELSE format('t.%I', a.attname) END, ', ' ORDER BY a.attnum)
-            FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped), table_oid::regclass)
-        INTO gathered;
+        tutti.exact_columns(table_oid, 't'), table_oid::regclass) INTO gathered;
     IF octet_length(gathered) > <limit_bytes> THEN
         PERFORM tutti.refuse_size();
     ELSIF gathered IS NOT NULL THEN
@@ -1380,6 +1425,18 @@ CREATE OR REPLACE FUNCTION tutti.on_temporary(class oid, object oid) RETURNS boo
         WHEN 'pg_policy'::regclass THEN (SELECT p.polrelid FROM pg_policy p WHERE p.oid = object) END)
 $function$;
 
+-- Whether this transaction has made a table that is partitioned by hashes of object ids. Of an expression the types that it mentions count where the type that is hashed is made of others.
+CREATE OR REPLACE FUNCTION tutti.hashes_numbers(relation oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM pg_partitioned_table p, unnest(p.partattrs::int2[], p.partclass::oid[]) k(attnum, class)
+            JOIN pg_opclass o ON o.oid = k.class JOIN pg_type i ON i.oid = o.opcintype
+            CROSS JOIN LATERAL tutti.parts(CASE WHEN k.attnum <> 0 THEN ARRAY(SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = relation AND a.attnum = k.attnum)
+                WHEN i.typtype = 'p' OR i.typname = 'oid'
+                THEN ARRAY(SELECT DISTINCT m[1]::oid FROM regexp_matches(p.partexprs::text, 'type(?:id)? (\d+)', 'g') m) END) part
+            JOIN pg_type t ON t.oid = part.id
+        WHERE p.partrelid = relation AND p.partstrat = 'h' AND age(p.xmin) <= age(pg_current_xact_id()::xid)
+            AND (t.typtype = 'e' OR t.typnamespace = 'pg_catalog'::regnamespace AND t.typname ~ '^reg'))
+$function$;
+
 -- What a schema change made of a relation must not make nodes differ: triggers and rules fire at the node that executes a statement
 -- only, and no table is emptied by the crash of one node.
 CREATE OR REPLACE FUNCTION tutti.check_relation(relation oid) RETURNS void LANGUAGE plpgsql
@@ -1401,6 +1458,19 @@ BEGIN
             MESSAGE = format('%s on %s cannot be enabled for replicas', object, relation::regclass),
             DETAIL = 'Other nodes get the rows that it has changed, and would fire it once more for those that they get.',
             HINT = 'ALTER TABLE ... ENABLE TRIGGER, or ENABLE RULE: it then fires once, at the node that executes the statement.';
+    END IF;
+    SELECT a.attname INTO object FROM pg_attribute a WHERE a.attrelid = relation AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+        AND a.atttypid >= 16384 AND age(a.xmin) <= age(pg_current_xact_id()::xid) AND EXISTS (SELECT FROM tutti.parts(ARRAY[a.atttypid]) p WHERE p.id = 'xml'::regtype AND p.buried) LIMIT 1;
+    IF object IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('column %I of %s cannot be replicated: it is an array of a composite type or a domain with xml in it', object, relation::regclass),
+            DETAIL = 'The server writes such a value without the declarations of its xml, which it has.',
+            HINT = 'Use an array of xml, or a table of its own.';
+    ELSIF tutti.hashes_numbers(relation) THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('table %s cannot be partitioned by the hash of enums, regclass and its like', relation::regclass),
+            DETAIL = 'The hash is of object ids, which are each node''s own: a row would belong to other partitions at other nodes.',
+            HINT = 'PARTITION BY LIST, or by the hash of another column.';
     END IF;
     IF c.relpersistence = 'u' AND c.relkind IN ('r', 'S') THEN
         PERFORM set_config('<mark>', 'tutti adopting', true);
@@ -1581,6 +1651,8 @@ $function$;
 -- Of a table with columns that may be large, those are left out whose values are stored apart (TOAST) and are the same to the byte: a value that no statement
 -- has assigned is the same pointer in both rows, and is not read. Such a table's rows are told with the versions that they are, since their texts
 -- do not tell the order of changes any more (CaptureReader).
+--
+-- The function of a table with xml tells of inserted and deleted rows, too: those that do so for other tables take rows as the server writes them (tutti.exact).
 CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LANGUAGE sql STABLE
     <fixed settings> AS $function$
     WITH key_columns AS (
@@ -1596,7 +1668,7 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
             OR a.attnum IN (SELECT unnest(c.confkey) FROM pg_constraint c WHERE c.confrelid = table_oid AND c.contype = 'f')
             OR a.attidentity = 'a')
     ), compared AS (
-        SELECT k.attnum, k.attname, CASE WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid AND (i.indisunique OR i.indisexclusion)
+        SELECT k.attnum, k.attname, k.atttypid, CASE WHEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indrelid = table_oid AND (i.indisunique OR i.indisexclusion)
                 AND (EXISTS (SELECT FROM pg_depend d WHERE (i.indexprs IS NOT NULL OR i.indpred IS NOT NULL) AND d.classid = 'pg_class'::regclass
                         AND d.objid = i.indexrelid AND d.refclassid = 'pg_class'::regclass AND d.refobjid = table_oid AND d.refobjsubid = k.attnum)
                     OR EXISTS (SELECT FROM unnest(i.indkey::int2[], i.indcollation::oid[], i.indclass::oid[]) p(attnum, collation_oid, class)
@@ -1615,7 +1687,8 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
     ), changed AS (
         SELECT coalesce(string_agg(
             CASE WHEN c.equal IS NULL
-                THEN format('ROW(OLD.%1$I)::pg_catalog.text OPERATOR(pg_catalog.<>) ROW(NEW.%1$I)::pg_catalog.text', c.attname)
+                THEN format('ROW(%s)::pg_catalog.text OPERATOR(pg_catalog.<>) ROW(%s)::pg_catalog.text', tutti.exact(c.atttypid, format('OLD.%I', c.attname)),
+                    tutti.exact(c.atttypid, format('NEW.%I', c.attname)))
                 ELSE format('(OLD.%1$I %2$s NEW.%1$I) IS NOT TRUE AND (OLD.%1$I IS NOT NULL OR NEW.%1$I IS NOT NULL)',
                     c.attname, c.equal) END,
             ' OR ' ORDER BY c.attnum), 'false') AS condition
@@ -1630,38 +1703,49 @@ CREATE OR REPLACE FUNCTION tutti.update_function(table_oid oid) RETURNS text LAN
                 THEN '%2$s,' END$text$, l.name, l.place), ',' ORDER BY l.place) AS same
         FROM tutti.large_columns(table_oid) l
     ), left_out AS (
-        SELECT string_agg(format(p.pattern, 'OLD', l.place, a.attname), ', ' ORDER BY a.attnum) AS before,
-            string_agg(format(p.pattern, 'NEW', l.place, a.attname), ', ' ORDER BY a.attnum) AS after
+        SELECT string_agg(format(p.pattern, tutti.exact(a.atttypid, format('OLD.%I', a.attname)), l.place), ', ' ORDER BY a.attnum) AS before,
+            string_agg(format(p.pattern, tutti.exact(a.atttypid, format('NEW.%I', a.attname)), l.place), ', ' ORDER BY a.attnum) AS after
         FROM pg_attribute a LEFT JOIN tutti.large_columns(table_oid) l ON l.name = a.attname
-            CROSS JOIN LATERAL (SELECT CASE WHEN a.attgenerated = 'v' THEN 'NULL' WHEN l.place IS NULL THEN '%1$s.%3$I'
-                ELSE 'CASE WHEN pg_catalog.strpos(same, '',%2$s,'') OPERATOR(pg_catalog.=) 0 THEN %1$s.%3$I END' END) p(pattern)
+            CROSS JOIN LATERAL (SELECT CASE WHEN a.attgenerated = 'v' THEN 'NULL' WHEN l.place IS NULL THEN '%1$s'
+                ELSE 'CASE WHEN pg_catalog.strpos(same, '',%2$s,'') OPERATOR(pg_catalog.=) 0 THEN %1$s END' END) p(pattern)
         WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+    ), versions AS (
+        SELECT tutti.exact_row(table_oid, 'OLD') AS before, tutti.exact_row(table_oid, 'NEW') AS after
+    ), others AS (
+        SELECT CASE WHEN after <> 'NEW' THEN format($text$
+    IF TG_OP OPERATOR(pg_catalog.=) 'INSERT' THEN
+        RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true), 'i', TG_RELID, %s)<append after>;
+    ELSIF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
+        RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
+            CASE WHEN <own version> THEN pg_catalog.concat('e', TG_RELID, OLD.ctid) ELSE pg_catalog.concat('d', TG_RELID) END,
+            %s)<append after>;
+    END IF;$text$, after, before) END AS told FROM versions
     ), whole AS (
         SELECT format($text$RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
                 CASE WHEN %s OR <own version>
-                    THEN pg_catalog.concat('x', TG_RELID, '-;', OLD.ctid, NEW.ctid, OLD)
+                    THEN pg_catalog.concat('x', TG_RELID, '-;', OLD.ctid, NEW.ctid, %s)
                     ELSE pg_catalog.concat('w', TG_RELID, '-;', NEW.ctid) END,
-                NEW)<append after>;$text$, changed.condition) AS tells FROM changed
+                %s)<append after>;$text$, changed.condition, versions.before, versions.after) AS tells FROM changed, versions
     )
     SELECT CASE WHEN u.key IS NULL OR large.same IS NULL THEN format($text$
 BEGIN
     <pass what is seen in band>
     DECLARE
         name pg_catalog.text := pg_catalog.current_setting('<mark>');
-    BEGIN
+    BEGIN%4$s
         RETURN <append before>pg_catalog.concat(pg_catalog.current_setting(name, true),
                 CASE WHEN %1$s OR <own version>
-                    THEN pg_catalog.concat('k', TG_RELID, OLD) ELSE pg_catalog.concat('f', TG_RELID) END,
-                NEW)<append after>;
+                    THEN pg_catalog.concat('k', TG_RELID, %2$s) ELSE pg_catalog.concat('f', TG_RELID) END,
+                %3$s)<append after>;
     END;
 END
-$text$, CASE WHEN u.key IS NULL THEN 'true' ELSE condition END) ELSE format($text$
+$text$, CASE WHEN u.key IS NULL THEN 'true' ELSE condition END, versions.before, versions.after, others.told) ELSE format($text$
 BEGIN
     <pass what is seen in band>
     DECLARE
         name pg_catalog.text := pg_catalog.current_setting('<mark>');
         same pg_catalog.text;
-    BEGIN
+    BEGIN%7$s
     IF %5$s THEN
         %6$s
     END IF;
@@ -1676,8 +1760,8 @@ BEGIN
                 ROW(%4$s))<append after>;
     END;
 END
-$text$, condition, large.same, left_out.before, left_out.after, large.none, whole.tells) END
-        FROM changed, large, left_out, whole, tutti.user_tables u WHERE u.table_oid = $1
+$text$, condition, large.same, left_out.before, left_out.after, large.none, whole.tells, others.told) END
+        FROM changed, large, left_out, versions, others, whole, tutti.user_tables u WHERE u.table_oid = $1
 $function$;
 
 -- The tables for whose rows code of a user's may be called when they are written: in constraints, domains, indexes, columns that are computed, types. NULL if that
@@ -1777,11 +1861,12 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid, watched boolean)
     ), lists AS (
         SELECT string_agg(format('%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given,
             string_agg(format('r.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given_row,
+            string_agg(tutti.exact(a.atttypid, format('r.%I', a.attname)), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS given_text,
             coalesce(string_agg(format('%1$I = r.%1$I', a.attname), ', ' ORDER BY a.attnum)
                 FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a'), '') AS assigned,
             string_agg(format('%1$I = CASE WHEN pg_catalog.get_bit($3, %2$s) OPERATOR(pg_catalog.=) 1 THEN r.%1$I ELSE t.%1$I END', a.attname, a.place),
                 ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.attidentity <> 'a') AS chosen,
-            string_agg(format('t.%I', a.attname), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS stored_row,
+            string_agg(tutti.exact(a.atttypid, format('t.%I', a.attname)), ', ' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '') AS stored_text,
             coalesce(string_agg(format('(t.%1$I OPERATOR(pg_catalog.=) r.%1$I OR t.%1$I IS NULL AND r.%1$I IS NULL) AND ',
                 a.attname), '' ORDER BY a.attnum) FILTER (WHERE a.attgenerated = '' AND a.atttypid IN ('bool'::regtype,
                 'int2'::regtype, 'int4'::regtype, 'int8'::regtype, 'uuid'::regtype, 'date'::regtype, 'timestamp'::regtype,
@@ -1830,12 +1915,12 @@ CREATE OR REPLACE FUNCTION tutti.apply_functions(table_oid oid, watched boolean)
                         FROM pg_catalog.unnest((%4$s)::%1$s[]) AS r GROUP BY ROW(%3$s)::pg_catalog.text) AS given
                 ON given.words OPERATOR(pg_catalog.=) found.words
                     AND found.number OPERATOR(pg_catalog.<=) given.number))$text$,
-                this.name, stored_row, given_row, parameter.text) FROM this, lists, key, parameter WHERE same IS NULL
+                this.name, stored_text, given_text, parameter.text) FROM this, lists, key, parameter WHERE same IS NULL
         UNION ALL
         SELECT 'delete_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
                 format($text$DELETE FROM ONLY %1$s AS t WHERE t.ctid OPERATOR(pg_catalog.=) (SELECT t.ctid FROM ONLY %1$s AS t
                     WHERE %2$sROW(%3$s)::pg_catalog.text OPERATOR(pg_catalog.=) ROW(%4$s)::pg_catalog.text LIMIT 1)$text$,
-                this.name, alike, stored_row, given_row) FROM this, lists, key, parameter WHERE same IS NULL
+                this.name, alike, stored_text, given_text) FROM this, lists, key, parameter WHERE same IS NULL
         UNION ALL
         SELECT 'update_one', format('r %1$s := (%2$s)::%1$s;', this.name, parameter.text),
                 format('UPDATE ONLY %s AS t SET %s WHERE %s', this.name, assigned, same)
@@ -2112,6 +2197,7 @@ DECLARE
     f record;
     text_of_function text;
     named text;
+    tells text[];
     before text := current_setting('<mark>');
     with_code oid[];
 BEGIN
@@ -2137,8 +2223,8 @@ BEGIN
     FOR t IN SELECT u.*, format('%I.%I', u.schema_name, u.table_name) AS name, 'update_' || u.table_oid AS update_name,
                 (SELECT array_agg(g.tgname::text || g.tgenabled::text ORDER BY g.tgname) FROM pg_trigger g
                     WHERE g.tgrelid = u.table_oid AND g.tgname LIKE 'tutti\_%' AND g.tgname <> 'tutti_check') AS triggers,
-                (SELECT p.proname = 'capture_insert_named' FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
-                    WHERE g.tgrelid = u.table_oid AND g.tgname = 'tutti_insert') AS named
+                (SELECT p.proname::text FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
+                    WHERE g.tgrelid = u.table_oid AND g.tgname = 'tutti_insert') AS inserts
             FROM tutti.user_tables u WHERE changed IS NULL OR u.table_oid = ANY (changed)
             ORDER BY u.schema_name, u.table_name LOOP
         IF NOT t.has_columns THEN
@@ -2153,6 +2239,8 @@ BEGIN
         END IF;
         text_of_function := tutti.update_function(t.table_oid);
         named := CASE WHEN tutti.tells_names(t.table_oid) THEN '_named' ELSE '' END;
+        tells := CASE WHEN tutti.exact_row(t.table_oid, 'NEW') <> 'NEW' THEN ARRAY[t.update_name, t.update_name]
+            ELSE ARRAY[concat('capture_insert', named), concat('capture_delete', named)] END;
         SELECT p.prosrc, p.proconfig IS NOT NULL AS named INTO f FROM pg_proc p
             WHERE p.pronamespace = 'tutti'::regnamespace AND p.proname = t.update_name;
         IF f.prosrc IS DISTINCT FROM text_of_function OR f.named <> (named <> '') THEN
@@ -2162,14 +2250,14 @@ BEGIN
             PERFORM tutti.make_part(format('tutti.%I()', t.update_name)::regprocedure, t.table_oid);
         END IF;
         IF t.triggers IS DISTINCT FROM ARRAY['tutti_deleteO', 'tutti_insertO', 'tutti_truncateO', 'tutti_updateO']
-                OR t.named <> (named <> '') THEN
+                OR t.inserts <> tells[1] THEN
             PERFORM tutti.drop_triggers(t.table_oid);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_insert AFTER INSERT ON %s DEFERRABLE INITIALLY DEFERRED '
-                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_insert%s()', t.name, named);
+                'FOR EACH ROW EXECUTE FUNCTION tutti.%I()', t.name, tells[1]);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_update AFTER UPDATE ON %s DEFERRABLE INITIALLY DEFERRED '
                 'FOR EACH ROW EXECUTE FUNCTION tutti.%I()', t.name, t.update_name);
             EXECUTE format('CREATE CONSTRAINT TRIGGER tutti_delete AFTER DELETE ON %s DEFERRABLE INITIALLY DEFERRED '
-                'FOR EACH ROW EXECUTE FUNCTION tutti.capture_delete%s()', t.name, named);
+                'FOR EACH ROW EXECUTE FUNCTION tutti.%I()', t.name, tells[2]);
             EXECUTE format('CREATE TRIGGER tutti_truncate AFTER TRUNCATE ON %s FOR EACH STATEMENT '
                 'EXECUTE FUNCTION tutti.capture_truncate()', t.name);
         END IF;

@@ -431,6 +431,54 @@ class NestedStatementsTest {
         }
     }
 
+    private static void assertRefused(Pair pair, String state, String sql) throws SQLException {
+        SQLException refused = assertThrows(SQLException.class,
+                () -> pair.session.execute("DO $do$ BEGIN " + sql + "; END $do$"), sql);
+        assertEquals(state, refused.getSQLState(), refused.toString());
+        pair.session.connection().rollback();
+    }
+
+    /** Rows of another node's are put into the partition that they have there. */
+    @Test
+    void noPartitionIsChosenByNumbersOfTheNode() throws Exception {
+        try (Pair pair = new Pair("CREATE TYPE mood AS ENUM ('fine', 'so so')", "CREATE DOMAIN humour AS mood",
+                "CREATE TYPE kind AS (a int, of regtype)", "CREATE TYPE plain AS (a int, b text)",
+                "CREATE TYPE moods AS RANGE (SUBTYPE = mood)")) {
+            for (String type : List.of("mood", "humour", "mood[]", "kind", "moods", "regrole")) {
+                assertRefused(pair, "0A000", "CREATE TABLE parted (n int, m " + type + ") PARTITION BY HASH (n, m)");
+            }
+            for (String key : List.of("(CASE WHEN v = 1 THEN 'fine'::mood END)",
+                    "(ARRAY[CASE WHEN v = 1 THEN 'fine'::mood END])",
+                    "((v::oid)::regclass)")) {
+                assertRefused(pair, "0A000", "CREATE TABLE parted (v int) PARTITION BY HASH (" + key + ")");
+            }
+            commit(pair,
+                    "DO $$ BEGIN CREATE TABLE parted (m mood, v plain, w text) PARTITION BY HASH (v, w, (m = 'fine'));"
+                            + " CREATE TABLE part PARTITION OF parted FOR VALUES WITH (MODULUS 1, REMAINDER 0);"
+                            + " CREATE TABLE listed (m mood) PARTITION BY LIST (m);"
+                            + " CREATE TABLE fine PARTITION OF listed FOR VALUES IN ('fine');"
+                            + " INSERT INTO parted VALUES ('fine', (1, 'x'), 'y'); INSERT INTO listed VALUES ('fine'); END $$");
+            pair.assertEqual("parted", "listed");
+        }
+    }
+
+    @Test
+    void xmlIsToldWithItsDeclarationOrNotAtAll() throws Exception {
+        String declared = "'<?xml version=\"1.0\" encoding=\"UTF-8\"?><a/>'";
+        try (Pair pair = new Pair("CREATE TYPE part AS (a int, x xml)", "CREATE DOMAIN doc AS xml",
+                "CREATE TABLE t (id int PRIMARY KEY, x xml)")) {
+            pair.transaction("INSERT INTO t VALUES (1, " + declared + "), (2, NULL)");
+            commit(pair, "DO $$ BEGIN CREATE TABLE made AS SELECT id AS t, x, (id, x)::part AS p, random() AS r FROM t;"
+                    + " ALTER TABLE t ADD COLUMN at timestamptz DEFAULT now(); END $$");
+            pair.assertEqual("(SELECT m.t, m.x::text, (m.p).x::text AS px, r FROM made m)",
+                    "(SELECT id, x::text, at FROM t)");
+            for (String refused : List.of("CREATE TABLE more (p part[])", "CREATE TABLE more (d doc[])",
+                    "ALTER TABLE t ADD COLUMN p part[]", "CREATE TABLE more AS SELECT ARRAY[(1, NULL)::part] AS p")) {
+                assertRefused(pair, "0A000", refused);
+            }
+        }
+    }
+
     @Test
     void whatIsNamedLikeATemporaryObjectConcernsAll() throws Exception {
         try (Pair pair = new Pair("CREATE FOREIGN DATA WRAPPER w", "CREATE SERVER pg_temp_s FOREIGN DATA WRAPPER w",

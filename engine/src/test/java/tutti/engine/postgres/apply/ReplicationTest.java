@@ -149,6 +149,36 @@ class ReplicationTest {
         }
     }
 
+    /** The server writes xml without its declaration, and keeps that. */
+    @Test
+    void xmlArrivesWithItsDeclaration() throws Exception {
+        String all = "(SELECT id, x::text, xs::text[], (p).x::text AS px, (p).xs::text[] AS pxs, p IS NULL AS none, d::text, counted, large FROM t)";
+        String declared = "'<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<a>%s</a>'";
+        try (Pair pair = new Pair("CREATE TYPE part AS (a int, x xml, xs xml[])", "CREATE DOMAIN doc AS xml",
+                "CREATE TABLE t (id int PRIMARY KEY, x xml, xs xml[], p part, d doc, large text,"
+                        + " counted int GENERATED ALWAYS AS (length(x::text)) STORED, twice int GENERATED ALWAYS AS (id * 2) VIRTUAL)",
+                "CREATE UNIQUE INDEX ON t ((x::text))", "CREATE TABLE keyless (n int, x xml)",
+                "ALTER TABLE t ALTER large SET STORAGE EXTERNAL")) {
+            pair.transaction("INSERT INTO t VALUES (1, " + declared.formatted(1) + ", ARRAY[" + declared.formatted(2)
+                    + ", NULL, '<?xml version=\"1.0\" standalone=''yes''?><b/>']::xml[], (1, " + declared.formatted(3)
+                    + ", '{<c/>}'), " + declared.formatted(4)
+                    + ", repeat('x', 9000)), (2, '<a>1</a>', NULL, NULL, NULL, ''),"
+                    + " (3, '<d/>', '{}', (NULL, NULL, NULL), " + declared.formatted("") + ", repeat('y', 9000))",
+                    "INSERT INTO keyless VALUES (1, " + declared.formatted(1) + "), (1, '<a>1</a>'), (2, "
+                            + declared.formatted(2) + ")");
+            pair.assertEqual(all, "(SELECT x::text FROM keyless)");
+            pair.transaction("UPDATE t SET x = " + declared.formatted(5) + " WHERE id = 3",
+                    "UPDATE t SET d = x WHERE id = 1", "UPDATE t SET p.x = d WHERE id = 2",
+                    "UPDATE t SET xs[2] = x WHERE id = 1", "DELETE FROM keyless WHERE x::text LIKE '<a%'",
+                    "UPDATE keyless SET n = n + 1 WHERE n = 2");
+            pair.assertEqual(all, "(SELECT n, x::text FROM keyless)");
+            pair.transaction("UPDATE t SET x = '<a>5</a>' WHERE id = 3", "INSERT INTO t VALUES (4, "
+                    + declared.formatted(5) + ")", "UPDATE t SET large = NULL, p = NULL WHERE id = 1",
+                    "DELETE FROM t WHERE id = 2");
+            pair.assertEqual(all);
+        }
+    }
+
     /** No update may assign it, but DEFAULT and triggers may. */
     @Test
     void whatIsDrawnAnewForAnIdentityThatNamesNothingArrives() throws Exception {
