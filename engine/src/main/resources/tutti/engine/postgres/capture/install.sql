@@ -1800,6 +1800,20 @@ CREATE OR REPLACE FUNCTION tutti.refuse_changing_check(name text) RETURNS text L
 $function$;
 
 <computed>
+-- The row NEW as another node has it, in a FROM: read from its text, and with its virtual columns, which stand in no row.
+CREATE OR REPLACE FUNCTION tutti.row_elsewhere(table_oid oid) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT CASE WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attgenerated = 'v')
+            THEN format('(SELECT %s FROM %s AS %I)', (SELECT string_agg(CASE a.attgenerated WHEN 'v'
+                        THEN format('CAST(%s AS %s) AS %I', pg_get_expr(e.adbin, e.adrelid), format_type(a.atttypid, a.atttypmod), a.attname)
+                        ELSE quote_ident(a.attname) END, ', ' ORDER BY a.attnum)
+                    FROM pg_attribute a LEFT JOIN pg_attrdef e ON a.attgenerated = 'v' AND e.adrelid = a.attrelid AND e.adnum = a.attnum
+                    WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped), plain.row, c.relname)
+            ELSE plain.row END
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+            CROSS JOIN LATERAL (SELECT format('pg_catalog.unnest(ARRAY[%s::pg_catalog.text::%I.%I])', tutti.exact_row(table_oid, 'NEW'), n.nspname, c.relname)) plain(row)
+        WHERE c.oid = table_oid
+$function$;
+
 -- The function of the trigger that calls, at the node of the client, what the others will call for a row, as they will, and computes what they will compute; NULL if
 -- there is nothing of either (`watched`: code of a user's may be called). It refuses the row if that changes anything. Whether it may have is told by the end of the log, which costs nothing to ask for; that others may
 -- have moved, so it is tried once more with counters.
@@ -1810,11 +1824,11 @@ BEGIN
         UNION ALL SELECT i.indexprs, i.indrelid FROM pg_index i WHERE i.indrelid = table_oid AND i.indexprs IS NOT NULL
         UNION ALL SELECT i.indpred, i.indrelid FROM pg_index i WHERE i.indrelid = table_oid AND i.indpred IS NOT NULL
     ), calls AS (
-        SELECT concat(format('PERFORM ROW(%s) FROM pg_catalog.unnest(ARRAY[NEW::pg_catalog.text::%I.%I]) AS %I;', (SELECT string_agg(
-                pg_get_expr(tree, relation), ', ') FROM called WHERE tree::text !~ ':varattno -'), n.nspname, c.relname, c.relname),
+        SELECT concat(format('PERFORM ROW(%s) FROM %s AS %I;', (SELECT string_agg(
+                pg_get_expr(tree, relation), ', ') FROM called WHERE tree::text !~ CASE WHEN starts_with(e.row, '(') THEN ':varattno (?:-|0 )' ELSE ':varattno -' END), e.row, c.relname),
                 tutti.compare_computed(c.oid)) AS text,
             format('%I.%I', n.nspname, c.relname) AS name
-        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = table_oid
+        FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace CROSS JOIN LATERAL tutti.row_elsewhere(c.oid) e(row) WHERE c.oid = table_oid
     )
     SELECT format($text$
 #variable_conflict use_column

@@ -62,6 +62,25 @@ class ChangingChecksTest {
         }
     }
 
+    /** It is asked for the values that a column has for those who read it, which the row does not have. */
+    @Test
+    void whatLooksAtAVirtualColumnSeesItsValue() throws Exception {
+        try (Pair pair = new Pair("""
+                CREATE FUNCTION positive(int) RETURNS boolean IMMUTABLE LANGUAGE plpgsql AS $$ BEGIN
+                    IF $1 IS NULL THEN RAISE 'null'; END IF;
+                    RETURN $1 > 0;
+                END $$""",
+                "CREATE TABLE t (id int PRIMARY KEY, \"a b\" int, v int GENERATED ALWAYS AS (\"a b\" + 1) VIRTUAL,"
+                        + " s int GENERATED ALWAYS AS (\"a b\" * 2) STORED, w text GENERATED ALWAYS AS (id || 'x') VIRTUAL,"
+                        + " CHECK (positive(v) AND positive(s) AND w IS NOT NULL), CHECK (t.v > t.id))")) {
+            pair.transaction("INSERT INTO t VALUES (1, 1), (2, 5)").transaction("UPDATE t SET \"a b\" = 7 WHERE id = 1")
+                    .assertEqual("t");
+            assertEquals("23514",
+                    assertThrows(SQLException.class, () -> pair.session.execute("INSERT INTO t VALUES (3, -1)"))
+                            .getSQLState());
+        }
+    }
+
     /** Nothing depends on the server's own function, and the function that its text names may be made later. */
     @Test
     void aTextThatTheServersOwnFunctionExecutesIsLookedAt() throws Exception {
