@@ -54,8 +54,13 @@ BEGIN
     SELECT b.name INTO met FROM tutti.built b
         WHERE b.indexrelid IN (SELECT d.objid FROM pg_event_trigger_ddl_commands() d WHERE d.classid = 'pg_class'::regclass)
             OR EXISTS (SELECT FROM pg_inherits h WHERE h.inhrelid = b.indexrelid)
-            OR EXISTS (SELECT FROM pg_constraint c WHERE c.conindid = b.indexrelid)
             OR EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = b.indexrelid AND (i.indisreplident OR i.indisclustered));
+    IF FOUND THEN
+        PERFORM tutti.refuse_built(met);
+    END IF;
+    -- a constraint has such a name: its index would be taken for none
+    SELECT x.relname INTO met FROM pg_class x JOIN pg_constraint c ON c.conindid = x.oid AND c.contype <> 'f'
+        WHERE x.relname ~ <built names> AND age(c.xmin) <= age(pg_current_xact_id()::xid);
     IF FOUND THEN
         PERFORM tutti.refuse_built(met);
     END IF;

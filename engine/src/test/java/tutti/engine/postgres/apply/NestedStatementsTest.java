@@ -480,6 +480,19 @@ class NestedStatementsTest {
     }
 
     @Test
+    void noConstraintHasTheNameOfAnIndexThatIsBuilt() throws Exception {
+        String name = "tutti_building_0123456789abcdef";
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY, k int CONSTRAINT plain UNIQUE)")) {
+            for (String sql : List.of("CREATE TABLE u (id int PRIMARY KEY, k int CONSTRAINT " + name + " UNIQUE)",
+                    "ALTER TABLE t ADD CONSTRAINT " + name + " UNIQUE (k)",
+                    "ALTER TABLE t RENAME CONSTRAINT plain TO " + name, "ALTER INDEX plain RENAME TO " + name,
+                    "CREATE TABLE u (k int, CONSTRAINT " + name + " EXCLUDE USING btree (k WITH =))")) {
+                assertRefused(pair, "55006", sql);
+            }
+        }
+    }
+
+    @Test
     void whatIsNamedLikeATemporaryObjectConcernsAll() throws Exception {
         try (Pair pair = new Pair("CREATE FOREIGN DATA WRAPPER w", "CREATE SERVER pg_temp_s FOREIGN DATA WRAPPER w",
                 "CREATE SERVER other FOREIGN DATA WRAPPER w")) {
