@@ -56,6 +56,7 @@ final class SchemaStatement {
 
     private final SqlCursor sql;
     private final AlterDatabase alteredDatabase;
+    private final SessionWords session = new SessionWords();
     private final boolean serializable;
     private String refusal = "";
     private static final long UNTIL = SqlTokens.key("until");
@@ -69,6 +70,8 @@ final class SchemaStatement {
     private int targetEnd;
     private int concurrentlyStart;
     private Target target = Target.NONE;
+    /** Whether it grants or revokes something. */
+    private boolean granted;
     /** Whether it alters a database. */
     private boolean ofDatabase;
 
@@ -148,8 +151,9 @@ final class SchemaStatement {
             return StatementKind.WRITE;
         }
         boolean table = create && sql.atWord(TABLE);
-        target = Target.NONE;
-        if (sql.atWord()) {
+        granted = grants;
+        target = grants ? Target.AFTER_ON : Target.NONE;
+        if (!grants && sql.atWord()) {
             target = sql.atAny(RELATIONS)
                     ? create ? sql.atAny(ON_RELATION) ? Target.AFTER_ON : Target.CREATED : Target.NEXT
                     : sql.atAny(ON_RELATION)
@@ -169,6 +173,7 @@ final class SchemaStatement {
         boolean variable = false;
         boolean trigger = false;
         boolean until = false;
+        session.begin();
         while (!sql.atEnd() && (!sql.at(';') || atomicDepth > 0 || depth > 0)) {
             own = (changes && !variable && !sql.atString() && sql.named(OWN_SCHEMA)) || (own && sql.at('.'));
             variable = sql.atAny(VARIABLE_FOLLOWS);
@@ -191,6 +196,9 @@ final class SchemaStatement {
             schema |= sql.atWord(SCHEMA);
             if (sql.named(Classifier.REPLICATION_ROLE)) {
                 return refuse(Classifier.NO_REPLICATION_ROLE);
+            }
+            if (session.found(sql)) {
+                return refuse(SessionWords.REFUSAL);
             }
             if (until && sql.atString() && (!sql.isPlainString() || sql.containsAny(MOMENTS))) {
                 return refuse(NO_MOMENT);
@@ -238,7 +246,7 @@ final class SchemaStatement {
                 }
             }
             case NEXT, CREATED -> {
-                if (sql.atWord(COLUMN)) {
+                if (sql.atWord(COLUMN) || (granted && sql.atAny(OBJECTS))) {
                     target = Target.NONE;
                 } else if (sql.atQuoted() || (sql.atWord() && !sql.atAny(BEFORE_NAME))) {
                     if (target == Target.CREATED) {

@@ -174,6 +174,26 @@ class ClassifierTest {
             alter system set a = 1 | REFUSED
             drop table t | SCHEMA
             grant select on t to r | SCHEMA
+            grant select on t to a, session_user | REFUSED
+            revoke all on t from group Session_User | REFUSED
+            grant r to session_user | REFUSED
+            grant r to "session_user" | SCHEMA
+            alter table t owner to session_user | REFUSED
+            alter user session_user password 'x' | REFUSED
+            alter default privileges for role session_user grant select on tables to a | REFUSED
+            create schema authorization session_user | REFUSED
+            create policy p on t to /* who */ session_user using (true) | REFUSED
+            reassign owned by session_user to a | REFUSED
+            drop owned by a, session_user | REFUSED
+            grant select on t to a granted by session_user | REFUSED
+            create table t (a text default session_user, b text check (b = session_user)) | SCHEMA
+            create view v as select current_user, session_user | SCHEMA
+            create function f() returns int language sql set work_mem from current as 'select 1' | REFUSED
+            alter function f() set "work_mem" from current | REFUSED
+            alter role a set app.x from current | REFUSED
+            alter function f() set search_path from current | SCHEMA
+            alter function f() set "TimeZone" from current | SCHEMA
+            alter function f() set app.timezone from current | REFUSED
             refresh materialized view concurrently v | SCHEMA
             vacuum t | LOCAL
             set search_path = a | SESSION

@@ -218,6 +218,8 @@ class SchemaStatementsTest extends OnFrontEnd {
         BackendConnection client = fixture.client();
         assertEquals("C(CREATE TABLE)/I", simple(client, "create temp table passing (a int)"));
         assertEquals("C(CREATE INDEX)/I", simple(client, "create index passing_a on passing (a)"));
+        assertEquals("C(GRANT)/I", simple(client, "grant select (a), insert on table passing to public"));
+        assertEquals("12C(REVOKE)/I", extended(client, "revoke all on passing from public"));
         assertEquals("12C(ALTER TABLE)12DC(SELECT 1)/I",
                 extended(client, "alter table if exists only passing add b int", "select 1"));
         simple(client, "begin");

@@ -14,7 +14,7 @@
 --        tutti.p<number>                       the node has seen the rows that are committed; no more of them than tutti.counted counts up to here
 --        tutti.p                               nobody reads the rows: every node executes what has changed them
 --        tutti allowed ...                     the next schema change may happen, or that of an extension is under way; with "ordered" behind it
---                                              if all nodes make it at a position of its own
+--                                              if all nodes make it at a position of its own, or the number of the entry that tells it
 --        tutti adopting                        our own schema changes
 --    A variable's name is therefore as secret as a key: variables that were not declared by a library are listed nowhere. Members of pg_read_all_settings can
 --    read it, too: where there are such roles, no code of a client's runs while it has a name (tutti.exposed).
@@ -780,10 +780,12 @@ BEGIN
         PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', '', statement), true);
         RETURN;
     END IF;
-    IF statement IS NOT NULL THEN
-        PERFORM tutti.note(concat('s', octet_length(statement), ':', statement));
+    IF statement IS NULL THEN
+        PERFORM set_config('<mark>', 'tutti allowed', true);
+        RETURN;
     END IF;
-    PERFORM set_config('<mark>', 'tutti allowed', true);
+    PERFORM tutti.note(concat('s', octet_length(statement), ':', statement));
+    PERFORM set_config('<mark>', concat('tutti allowed ', currval('tutti.noted')), true);
 END
 $function$;
 
@@ -1143,12 +1145,17 @@ BEGIN
         LOCK TABLE tutti.naming IN ROW SHARE MODE;
         PERFORM tutti.check_server();
         PERFORM tutti.flush();
-        IF NOT starts_with(mark, 'tutti') OR mark = 'tutti allowed' THEN
+        IF NOT starts_with(mark, 'tutti') OR mark ~ '^tutti allowed(?: \d+)?$' THEN
             nested := tutti.nested_statement(current_setting('tutti.asked_in'));
         END IF;
         IF nested IS NOT NULL THEN
             PERFORM tutti.begin_nested(TG_TAG, nested);
             mark := current_setting('<mark>');
+        ELSIF mark ~ '^tutti allowed \d+$' THEN
+            mark := tutti.mark_recorded(TG_TAG, substr(mark, length('tutti allowed ') + 1));
+        END IF;
+        IF TG_TAG IN ('GRANT', 'REVOKE') AND pg_my_temp_schema() <> 0 THEN
+            PERFORM set_config('tutti.asked_rights', concat(tutti.rights_written(), ' ', tutti.temporary_rights()), true);
         END IF;
         IF TG_TAG = 'CREATE TABLE' AND coalesce(nested, current_query()) ~* '\mincluding\M'
                 OR TG_TAG = 'ALTER TABLE' AND coalesce(nested, current_query()) ~* '\musing\M.*\mindex\M' THEN
@@ -1416,10 +1423,11 @@ BEGIN
 END
 $function$;
 
--- Whether a trigger, rule or policy is on a temporary relation.
+-- Whether a default, trigger, rule or policy is on a temporary relation.
 CREATE OR REPLACE FUNCTION tutti.on_temporary(class oid, object oid) RETURNS boolean LANGUAGE sql STABLE
     <fixed settings> AS $function$
     SELECT EXISTS (SELECT FROM pg_class c WHERE c.relpersistence = 't' AND c.oid = CASE class
+        WHEN 'pg_attrdef'::regclass THEN (SELECT e.adrelid FROM pg_attrdef e WHERE e.oid = object)
         WHEN 'pg_trigger'::regclass THEN (SELECT g.tgrelid FROM pg_trigger g WHERE g.oid = object)
         WHEN 'pg_rewrite'::regclass THEN (SELECT r.ev_class FROM pg_rewrite r WHERE r.oid = object)
         WHEN 'pg_policy'::regclass THEN (SELECT p.polrelid FROM pg_policy p WHERE p.oid = object) END)
@@ -1507,6 +1515,7 @@ BEGIN
             PERFORM tutti.check_temporary(command.object_identity);
             CONTINUE;
         END IF;
+        CONTINUE WHEN tutti.grants_temporary(command.command_tag);
         IF command.schema_name = 'tutti' OR command.object_identity = 'tutti' AND command.object_type IN ('schema', 'extension') THEN
             PERFORM tutti.refuse_reserved(command.command_tag, command.object_identity);
         END IF;
@@ -1527,7 +1536,7 @@ BEGIN
     IF starts_with(mark, 'tutti allowed') THEN
         PERFORM set_config('<mark>', '', true);
         IF NOT permanent THEN
-            PERFORM tutti.take_back_nested(mark);
+            PERFORM tutti.take_back(mark);
         END IF;
     END IF;
     IF filled IS NOT NULL THEN
@@ -1539,6 +1548,7 @@ BEGIN
         PERFORM tutti.check_no_rows();
     END IF;
     IF permanent THEN
+        PERFORM tutti.check_own_objects(TG_TAG, coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query()));
         PERFORM tutti.check_moments(TG_TAG, starts_with(mark, 'tutti allowed ordered'),
             coalesce(tutti.nested_statement(current_setting('tutti.asked_in', true)), current_query()));
         IF TG_TAG IN ('ALTER TABLE', 'ALTER TYPE') THEN
@@ -1599,7 +1609,7 @@ BEGIN
     END LOOP;
     IF permanent AND split_part(mark, chr(10), 4) <> '' THEN
         IF temporary AND starts_with(TG_TAG, 'DROP') THEN
-            PERFORM tutti.refuse_nested(TG_TAG, 'Drop temporary objects, and others, in statements of their own.');
+            PERFORM tutti.refuse_temporary(TG_TAG, 'temporary objects, and others', 'Drop them in statements of their own.');
         END IF;
         -- it is not to be taken back
         PERFORM set_config('<mark>', concat_ws(chr(10), split_part(mark, chr(10), 1), split_part(mark, chr(10), 2), split_part(mark, chr(10), 3)), true);

@@ -138,6 +138,33 @@ BEGIN
 END
 $function$;
 
+-- Whether a schema change names what other nodes' sessions would take for something else: SESSION_USER as a role, or the value that a setting has (SET ... FROM CURRENT), if they are
+-- not told that one. Expressions may say SESSION_USER. (SessionWords judges clients' own statements alike.)
+CREATE OR REPLACE FUNCTION tutti.tells_of_session(statement text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE <fixed settings> AS $function$
+DECLARE
+    rest text := statement;
+    token text;
+    words text := ' ';
+BEGIN
+    IF statement !~* '\msession_user\M|\mcurrent\M' THEN
+        RETURN false;
+    END IF;
+    WHILE rest <> '' LOOP
+        token := tutti.next_token(rest);
+        IF token IS NULL THEN
+            RETURN true;
+        END IF;
+        rest := substr(rest, length(token) + 1);
+        CONTINUE WHEN token ~ '^([ \t\n\r\f\v]|--|/\*)';
+        words := concat(words, CASE WHEN token ~ '^"\w+"$' AND lower(token) <> '"session_user"' THEN lower(btrim(token, '"')) WHEN token ~ '^"' THEN 'a'
+            WHEN token ~ '^[eE]?''|^\$.*\$' THEN '''' ELSE lower(token) END, ' ');
+    END LOOP;
+    RETURN words ~ ' (?:to|from|for|owned by|granted by|role|user|group|authorization|admin) (?:\w+ , )*session_user '
+        OR EXISTS (SELECT FROM regexp_matches(words, ' set (\w+(?: \. \w+)*) from current ', 'g') m
+            WHERE m[1] <> ALL (SELECT lower(name) FROM unnest(ARRAY[<statement settings>]) name));
+END
+$function$;
+
 -- The expressions behind USING in ALTER TABLE ... ALTER COLUMN ... TYPE, each with the table's name as the statement gives it; NULL for one that has
 -- what the server may read otherwise than next_token: escapes, dollars, and letters beyond ASCII where there are no quotation marks.
 CREATE OR REPLACE FUNCTION tutti.transforms(statement text) RETURNS TABLE (table_name text, expression text) LANGUAGE plpgsql IMMUTABLE
@@ -322,7 +349,7 @@ CREATE OR REPLACE FUNCTION tutti.note_nested(statement text, role text, path tex
 $function$;
 
 -- Lets a schema change happen that a function, procedure or DO block makes, and records it among the row changes, with the catalog before it if
--- rows have to be understood by that. What turns out to concern a temporary object is taken back (tutti.end_nested).
+-- rows have to be understood by that. What turns out to concern a temporary object is taken back (tutti.take_back).
 CREATE OR REPLACE FUNCTION tutti.begin_nested(tag text, statement text) RETURNS void LANGUAGE plpgsql <fixed settings>
     AS $function$
 DECLARE
@@ -341,7 +368,7 @@ BEGIN
         PERFORM tutti.refuse_nested(tag, 'Every node executes this request: send the schema change as a statement of its own.');
     ELSIF statement ~* 'u&"' THEN
         PERFORM tutti.refuse_nested(tag, 'Write names without U&.');
-    ELSIF tag ~ 'SUBSCRIPTION' OR statement ~* 'session_replication_role|\mtutti_(?:node|applier_|executor_)' THEN
+    ELSIF tag ~ 'SUBSCRIPTION' OR statement ~* 'session_replication_role|\mtutti_(?:node|applier_|executor_)' OR tutti.tells_of_session(statement) THEN
         PERFORM tutti.refuse_nested(tag, 'It is refused as a statement of its own, too.');
     END IF;
     IF tag IN ('CREATE TABLE AS', 'SELECT INTO') THEN
@@ -363,13 +390,17 @@ BEGIN
         entries := ARRAY[entry];
     END IF;
     entry := tutti.note_nested(statement, current_setting('tutti.asked_as'), current_setting('tutti.asked_path'));
-    PERFORM set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '',
-        CASE WHEN tag <> 'DROP OWNED' THEN array_to_string(entries || entry, ' ') ELSE '' END), true);
+    PERFORM tutti.mark_recorded(tag, array_to_string(entries || entry, ' '));
 END
 $function$;
 
+-- A schema change begins that these entries tell. What DROP OWNED does is not told to event triggers, so that nobody knows whether it has changed nothing.
+CREATE OR REPLACE FUNCTION tutti.mark_recorded(tag text, entries text) RETURNS text LANGUAGE sql <fixed settings> AS $function$
+    SELECT set_config('<mark>', concat_ws(chr(10), 'tutti allowed', '', '', CASE WHEN tag <> 'DROP OWNED' THEN entries ELSE '' END), true)
+$function$;
+
 -- It has changed nothing that is replicated.
-CREATE OR REPLACE FUNCTION tutti.take_back_nested(mark text) RETURNS void LANGUAGE sql <fixed settings> AS $function$
+CREATE OR REPLACE FUNCTION tutti.take_back(mark text) RETURNS void LANGUAGE sql <fixed settings> AS $function$
     DELETE FROM tutti.pending WHERE transaction = pg_current_xact_id() AND number = ANY (string_to_array(split_part(mark, chr(10), 4), ' ')::bigint[])
 $function$;
 
@@ -453,7 +484,7 @@ BEGIN
     ELSIF role = '' THEN
         PERFORM tutti.explain_server();
         RETURN true;
-    ELSIF statement !~* kind OR NOT tutti.is_one_statement(statement)
+    ELSIF statement !~* kind OR NOT tutti.is_one_statement(statement) OR tutti.tells_of_session(statement)
             OR statement ~* '\mmapping\M|\muntil\M.*\m(?:now|today|tomorrow|yesterday)\M|u&"|session_replication_role|\mtutti_(?:node|applier_|executor_)|^\s*alter\M.*\mall\M.*\mdatabase\M' THEN
         PERFORM tutti.refuse_nested('this statement', 'Send it as a statement of its own.');
     END IF;
@@ -463,5 +494,75 @@ BEGIN
         PERFORM tutti.note_nested(statement, role, path);
     END IF;
     RETURN true;
+END
+$function$;
+
+-- Temporary objects are of their session alone: what concerns them is told to nobody, and what others are told must not use them.
+
+CREATE OR REPLACE FUNCTION tutti.refuse_temporary(tag text, what text, hint text) RETURNS void LANGUAGE plpgsql AS $function$
+BEGIN
+    RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = pg_catalog.format('%s of %s cannot be replicated', tag, what),
+        DETAIL = 'Temporary objects are of this session alone, and no other node has them.', HINT = hint;
+END
+$function$;
+
+-- Where the rights to the session's temporary objects stand in catalogs. Whoever grants or revokes writes all rows anew that are concerned.
+CREATE OR REPLACE FUNCTION tutti.temporary_rights() RETURNS text[] LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT ARRAY(SELECT concat('c', c.ctid) FROM pg_class c WHERE c.relnamespace = pg_my_temp_schema()
+        UNION ALL SELECT concat('a', a.ctid) FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid WHERE c.relnamespace = pg_my_temp_schema()
+        UNION ALL SELECT concat('p', p.ctid) FROM pg_proc p WHERE p.pronamespace = pg_my_temp_schema()
+        UNION ALL SELECT concat('t', t.ctid) FROM pg_type t WHERE t.typnamespace = pg_my_temp_schema())
+$function$;
+
+-- How many rows of these catalogs the transaction has written anew.
+CREATE OR REPLACE FUNCTION tutti.rights_written() RETURNS bigint LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT sum(pg_stat_get_xact_tuples_updated(c))::bigint FROM unnest(ARRAY['pg_class', 'pg_attribute', 'pg_proc', 'pg_type']::regclass[]) c
+$function$;
+
+-- Whether the statement has granted, or revoked, rights to temporary objects, and to no others.
+CREATE OR REPLACE FUNCTION tutti.grants_temporary(tag text) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+DECLARE
+    concerned bigint;
+BEGIN
+    IF tag NOT IN ('GRANT', 'REVOKE') OR pg_my_temp_schema() = 0 THEN
+        RETURN false;
+    END IF;
+    concerned := (SELECT count(*) FROM unnest(tutti.temporary_rights()) r
+        WHERE r <> ALL (substr(current_setting('tutti.asked_rights'), strpos(current_setting('tutti.asked_rights'), ' ') + 1)::text[]));
+    IF concerned > 0 AND concerned <> tutti.rights_written() - split_part(current_setting('tutti.asked_rights'), ' ', 1)::bigint THEN
+        PERFORM tutti.refuse_temporary(tag, 'rights to temporary objects, and to others', 'Name them in statements of their own.');
+    END IF;
+    RETURN concerned > 0;
+END
+$function$;
+
+-- Refuses a schema change, which others are told, that uses temporary objects. What it has made depends on them, but for a table that is made LIKE one; what bodies of functions name is not
+-- looked at by others (EngineCalls).
+CREATE OR REPLACE FUNCTION tutti.check_own_objects(tag text, statement text) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    used text;
+BEGIN
+    IF pg_my_temp_schema() = 0 THEN
+        RETURN;
+    END IF;
+    WITH RECURSIVE own(classid, objid) AS (
+        SELECT d.classid, d.objid FROM pg_depend d WHERE d.refclassid = 'pg_namespace'::regclass AND d.refobjid = pg_my_temp_schema()
+        UNION SELECT d.classid, d.objid FROM own o JOIN pg_depend d ON d.refclassid = o.classid AND d.refobjid = o.objid
+    )
+    SELECT pg_describe_object(o.classid, o.objid, 0) INTO used FROM own o
+        WHERE o.classid = ANY (ARRAY['pg_class', 'pg_type', 'pg_proc', 'pg_attrdef', 'pg_constraint', 'pg_trigger', 'pg_rewrite', 'pg_policy', 'pg_operator', 'pg_cast',
+                'pg_statistic_ext']::regclass[]::oid[])
+            AND NOT tutti.on_temporary(o.classid, o.objid)
+            AND NOT coalesce((SELECT i.schema ~ '^pg_(?:toast_)?temp' FROM pg_identify_object(o.classid, o.objid, 0) i), false)
+        LIMIT 1;
+    IF used IS NULL AND tag IN ('CREATE TABLE', 'CREATE FOREIGN TABLE', 'CREATE SCHEMA') AND statement ~* '\mlike\M' THEN
+        SELECT c.relname INTO used FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+            WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND c.relnamespace = pg_my_temp_schema()
+                AND (statement ~* concat('(?:^|\W)', regexp_replace(c.relname, '(\W)', '\\\1', 'g'), '(?:\W|$)') OR statement ~* 'u&"')
+            LIMIT 1;
+    END IF;
+    IF used IS NOT NULL THEN
+        PERFORM tutti.refuse_temporary(tag, format('what uses temporary objects (%s)', used), 'Make it without them, or in a session that has none of these names.');
+    END IF;
 END
 $function$;
