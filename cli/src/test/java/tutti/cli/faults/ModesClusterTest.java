@@ -26,6 +26,7 @@ import tutti.cluster.ClusterSpec;
 import tutti.jdbc.TuttiLog;
 import tutti.jdbc.TuttiLog.Outcome;
 import tutti.jdbc.TuttiLog.Ticket;
+import tutti.jdbc.spi.Calls;
 
 /** Transactions that choose where they are executed, and functions that say it, and what they touch. */
 @Tag("long")
@@ -420,6 +421,20 @@ class ModesClusterTest {
             assertEquals(Outcome.COMMITTED, log.outcome(committed));
             assertThrows(IllegalArgumentException.class, () -> new Ticket("1'); drop table audit"));
             assertEquals("3", value(elsewhere, "select sum(amount) from audit"));
+        }
+        try (Connection pooled = DriverManager.getConnection(other + "&reWriteBatchedInserts=true")) {
+            Connection lent = Calls.proxy(Connection.class,
+                    (self, method, arguments) -> method.getName().equals("close")
+                            ? null
+                            : Calls.call(method, pooled, arguments));
+            try (TuttiLog log = TuttiLog.over(lent)) {
+                for (Ticket ticket : log.submitAll("insert into audit values (?, ?)", IntStream.range(100, 164)
+                        .mapToObj(i -> new Object[]{i, 0}).toList())) {
+                    assertEquals(Outcome.COMMITTED, log.await(ticket, Duration.ofMinutes(1)));
+                }
+            }
+            assertEquals("executed", value(pooled, "show tutti.acknowledge"));
+            refused(pooled, "insert into audit values (163, 0)", "23505");
         }
     }
 }
