@@ -1,5 +1,6 @@
 package tutti.wire;
 
+import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.List;
 import java.util.function.BooleanSupplier;
@@ -25,6 +26,9 @@ final class Classifier {
     private static final long HOLD = SqlTokens.key("hold");
     private static final long PREPARED = SqlTokens.key("prepared");
     private static final long TRANSACTION = SqlTokens.key("transaction");
+    private static final long SET = SqlTokens.key("set");
+    private static final long SNAPSHOT = SqlTokens.key("snapshot");
+    private static final String ALONE = "SET TRANSACTION SNAPSHOT is supported as a query of its own: send it by itself, behind BEGIN";
     static final long CONCURRENTLY = SqlTokens.key("concurrently");
     private static final long[] ANALYZE = SqlCursor.keys("analyze analyse");
     private static final long AS = SqlTokens.key("as");
@@ -98,6 +102,8 @@ final class Classifier {
     /** Whether transactions are asked for that may change something. */
     private boolean readWrite;
     private boolean question;
+    /** Which statement has its transaction see what another one sees; -1 if none. */
+    private int importing;
     private boolean fills;
     private boolean asksSerializable;
     private int channelStart;
@@ -121,9 +127,24 @@ final class Classifier {
         this.copy = new CopyStatement(sql, placed, utf8);
     }
 
+    /** Whether a statement is SET TRANSACTION SNAPSHOT. */
+    static boolean importsSnapshot(String statement) {
+        byte[] bytes = statement.getBytes(StandardCharsets.UTF_8);
+        SqlCursor sql = new SqlCursor();
+        sql.reset(bytes, 0, bytes.length, true);
+        boolean imports = false;
+        boolean transaction = false;
+        for (boolean set = sql.atWord(SET); set && sql.inStatement(); sql.advance()) {
+            imports |= transaction && sql.atWord(SNAPSHOT);
+            transaction = sql.atWord(TRANSACTION);
+        }
+        return imports;
+    }
+
     /** Judges a piece of SQL. Statements without words are left out. */
     void classify(byte[] text, int from, int to, boolean standardConformingStrings) {
         count = 0;
+        importing = -1;
         refusal = null;
         readOnly = false;
         question = false;
@@ -147,6 +168,9 @@ final class Classifier {
                 sql.advance();
             }
             add(start, sql.start(), kind);
+        }
+        if (importing >= 0 && count > 1) {
+            kinds[importing] = refuse(ALONE);
         }
     }
 
@@ -376,7 +400,10 @@ final class Classifier {
         boolean constraints = sql.atWord(CONSTRAINTS);
         boolean isolation = false;
         boolean read = false;
+        boolean transaction = false;
         while (sql.inStatement()) {
+            importing = transaction && sql.atWord(SNAPSHOT) ? count : importing;
+            transaction = sql.atWord(TRANSACTION);
             readWrite |= sql.named(READ_ONLY) || (read && sql.atWord(WRITE));
             read = sql.atWord(READ);
             if (sql.named(REPLICATION_ROLE)) {

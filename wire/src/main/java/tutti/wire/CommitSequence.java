@@ -428,6 +428,9 @@ final class CommitSequence {
             return;
         }
         ErrorFields refusal = refusal(committing);
+        if (refusal == null) {
+            refusal = session.notedReads().refusal(transaction.work(), serializable);
+        }
         if (refusal != null) {
             committing.changedNothing();
             giveUp(refusal);

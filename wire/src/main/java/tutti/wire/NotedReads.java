@@ -1,7 +1,9 @@
 package tutti.wire;
 
+import org.jspecify.annotations.Nullable;
 import tutti.core.txn.ReadSet;
 import tutti.node.Transactions;
+import tutti.pgwire.ErrorFields;
 import tutti.wire.sql.ReadPlan;
 
 /**
@@ -48,9 +50,22 @@ final class NotedReads {
         if (serializable) {
             ask();
         }
-        if (node.needsReads() || (serializable && node.takesReads())) {
-            return work.noted() ? work.reads() : EVERYTHING;
-        }
-        return ReadSet.EMPTY;
+        return !tells(serializable) ? ReadSet.EMPTY : work.noted() ? work.reads() : EVERYTHING;
+    }
+
+    /** Why a transaction that has changed something cannot be certified by what it has read, or null. */
+    @Nullable
+    ErrorFields refusal(TransactionActivity work, boolean serializable) {
+        return work.hasImportedSnapshot() && tells(serializable)
+                ? Errors.notSupported(
+                        "a transaction that has imported a snapshot, and is certified by what it has read, cannot change anything:"
+                                + " that may be older than what it is compared with")
+                        .with('H', "Leave SET TRANSACTION SNAPSHOT out.")
+                : null;
+    }
+
+    /** Whether the node is told what a transaction has read. */
+    private boolean tells(boolean serializable) {
+        return node.needsReads() || (serializable && node.takesReads());
     }
 }

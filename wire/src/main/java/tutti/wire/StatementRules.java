@@ -141,6 +141,9 @@ final class StatementRules {
         if (LASTS.matcher(UtilityStatement.fromFirstWord(sql)).lookingAt()) {
             session.transaction().work().setsSession();
         }
+        if (Classifier.importsSnapshot(sql)) {
+            session.transaction().work().importsSnapshot();
+        }
     }
 
     private @Nullable ErrorFields declare(String sql, boolean inTransaction) {

@@ -31,6 +31,7 @@ final class TransactionActivity {
     private InBandRows inBand = new InBandRows();
     private @Nullable LockedRows locked;
     private boolean setsSession;
+    private boolean importsSnapshot;
     private boolean looked;
 
     /** A statement is about to be sent that may change something. */
@@ -51,6 +52,16 @@ final class TransactionActivity {
     /** A statement has been sent that changes the session's settings for longer than the transaction, or what it listens to. */
     void setsSession() {
         setsSession = true;
+    }
+
+    /** It sees what another transaction sees, which may be older than what was visible when it began. */
+    void importsSnapshot() {
+        importsSnapshot = true;
+    }
+
+    /** Whether it does. */
+    boolean hasImportedSnapshot() {
+        return importsSnapshot;
     }
 
     /** A statement has been sent that takes a snapshot, if none was. */

@@ -130,6 +130,7 @@ class ClassifierTest {
             create trigger U&"tutti\\005fx" after insert on t execute function f() | REFUSED
             create role tutti_frutti | SCHEMA
             set search_path to serializable | SESSION
+            set /* a */ transaction snapshot '00000003-0000001B-1' | SESSION
             start transaction | BEGIN
             commit | COMMIT
             END | COMMIT

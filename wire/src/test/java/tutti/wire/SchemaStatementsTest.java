@@ -233,6 +233,18 @@ class SchemaStatementsTest extends OnFrontEnd {
         client.close();
     }
 
+    /** What it would do with that is told from the statement by itself. */
+    @Test
+    void aSnapshotIsNotImportedWithinAScript() throws Exception {
+        BackendConnection client = fixture.client();
+        assertEquals("C(BEGIN)E(0A000)/E",
+                simple(client, "begin; set transaction snapshot '00000003-0000001B-1'; select 1; commit"));
+        simple(client, "rollback; begin");
+        assertEquals("E(22023)/E", simple(client, "set transaction snapshot 'none'"));
+        simple(client, "rollback");
+        client.close();
+    }
+
     @Test
     void constraintsAreCheckedWhenTheClientSays() throws Exception {
         BackendConnection client = fixture.client();

@@ -21,6 +21,8 @@ import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeyKind;
@@ -216,6 +218,30 @@ class StatementsTest {
             assertTrue(reads().startsWith("EVERYTHING"));
             execute(connection, "update account set balance = 3 where id = 1");
             assertEquals("account 1", reads(), "by now that is known");
+        }
+    }
+
+    /** What it has read is older than what was visible when it began, from which on its reads are compared. */
+    @ParameterizedTest
+    @ValueSource(strings = {"simple", "extended"})
+    void aSnapshotThatIsImportedIsReadOnly(String mode) throws Exception {
+        fixture.node.takesReads = true;
+        try (Connection exporter = connect("simple"); Connection connection = connect(mode)) {
+            exporter.setAutoCommit(false);
+            exporter.setTransactionIsolation(Connection.TRANSACTION_SERIALIZABLE);
+            String taken;
+            try (ResultSet snapshot = exporter.createStatement().executeQuery("select pg_export_snapshot()")) {
+                assertTrue(snapshot.next());
+                taken = "set transaction /* old */ snapshot '" + snapshot.getString(1) + "'";
+            }
+            execute(connection, "begin isolation level serializable", taken,
+                    "update account set balance = 2 where id = 1");
+            assertEquals("0A000", assertThrows(SQLException.class, () -> execute(connection, "commit")).getSQLState());
+            execute(connection, "rollback", "begin isolation level serializable", taken, "select * from account",
+                    "commit");
+            execute(connection, "begin isolation level repeatable read", taken,
+                    "update account set balance = 3 where id = 1", "commit");
+            exporter.rollback();
         }
     }
 
