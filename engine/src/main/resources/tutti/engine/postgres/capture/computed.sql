@@ -81,3 +81,133 @@ BEGIN
             'could be told, an index or statistics on an expression, or more rows than a transaction may change.';
 END
 $function$;
+
+-- What the client's node accepts must be what the others accept (docs/decisions/0238-rows-that-others-would-refuse.md).
+
+-- Whether a condition of a CHECK may come out differently by when, where and for whom it is checked: something in it is not immutable. What users have declared as immutable
+-- is theirs to see to.
+CREATE OR REPLACE FUNCTION tutti.condition_varies(tree text) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT tree ~ 'SQLVALUEFUNCTION'
+        OR EXISTS (SELECT FROM regexp_matches(tree, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid WHERE p.provolatile <> 'i')
+        OR tree ~ 'COERCEVIAIO' AND EXISTS (SELECT FROM regexp_matches(tree, ':(?:(?:var|const|result|opresult|funcresult)type|typeId) (\d+)', 'g') m
+            JOIN pg_type t ON t.oid = m[1]::oid JOIN pg_proc p ON p.oid IN (t.typinput, t.typoutput) WHERE p.provolatile <> 'i')
+$function$;
+
+-- Refuses a CHECK that asks for the moment, or for what only the session knows: whoever executes the row later, or for another, may find it false. It is refused when it is made.
+CREATE OR REPLACE FUNCTION tutti.check_conditions(ordered boolean) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    refused record;
+BEGIN
+    IF NOT ordered AND current_setting('session_replication_role') = 'replica' THEN
+        RETURN;
+    END IF;
+    SELECT c.conname, coalesce(r.oid::regclass::text, format_type(c.contypid, NULL)) AS object INTO refused FROM pg_constraint c LEFT JOIN pg_class r ON r.oid = c.conrelid
+        WHERE c.contype = 'c' AND age(c.xmin) <= age(pg_current_xact_id()::xid) AND r.relpersistence IS DISTINCT FROM 't' AND c.connamespace <> pg_my_temp_schema()
+            AND (c.conbin::text ~ 'SQLVALUEFUNCTION :op (?:[0-8]|12)\M' OR EXISTS (
+                SELECT FROM regexp_matches(c.conbin::text, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid AND p.oid < 16384
+                WHERE p.provolatile = 'v' OR p.provolatile = 's' AND (p.proname IN ('now', 'transaction_timestamp', 'statement_timestamp', 'current_setting', 'session_user', 'version')
+                    OR p.proname = 'age' AND p.pronargs = 1 OR p.proname ~ '^(?:inet_(?:client|server)|txid_|pg_(?:backend|my_temp|postmaster|conf_load|current|safe_snapshot|trigger|is_other))')))
+        LIMIT 1;
+    IF FOUND THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('CHECK %I of %s asks for the time, a random value, or what only a session knows, and cannot be replicated', refused.conname, refused.object),
+            DETAIL = 'Every node checks a row when it gets it, which may be later, by another clock, and in another session.',
+            HINT = 'Check it in a trigger, which fires once, at the node that executes the statement.';
+    END IF;
+END
+$function$;
+
+-- Whether conditions that are checked for a table's rows vary.
+CREATE OR REPLACE FUNCTION tutti.checks_vary(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype = 'c' AND tutti.condition_varies(c.conbin::text))
+        OR EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_constraint c ON c.contypid = part AND c.contype = 'c' WHERE tutti.condition_varies(c.conbin::text))
+$function$;
+
+-- Whether the text of a value that a table has may be refused by its own type, a domain whose condition has come later (NOT VALID) or varies, or which takes no NULL and is a part of another one.
+CREATE OR REPLACE FUNCTION tutti.refuses_own(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_type t ON t.oid = part AND t.typtype = 'd'
+        WHERE EXISTS (SELECT FROM pg_constraint c WHERE c.contypid = t.oid AND (NOT c.convalidated OR c.contype = 'c' AND tutti.condition_varies(c.conbin::text)))
+            OR t.typnotnull AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = t.oid))
+$function$;
+
+-- A condition that is true of a row if one of its columns has NULL, as an outer join may give it, and a domain that takes none; NULL if no column can.
+CREATE OR REPLACE FUNCTION tutti.null_in_domain(table_oid oid, row_name text) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT string_agg(format('%s.%I IS NULL', row_name, a.attname), ' OR ' ORDER BY a.attnum) FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid AND t.typnotnull
+        WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped AND NOT a.attnotnull AND a.attgenerated <> 'v'
+$function$;
+
+-- A condition that is true of a row if it names a relation that only this node, or this session, calls so; NULL if it has no such column.
+CREATE OR REPLACE FUNCTION tutti.names_own(table_oid oid, row_name text) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT format('EXISTS (SELECT FROM pg_catalog.pg_class AS own WHERE own.oid OPERATOR(pg_catalog.=) ANY (ARRAY[%s]) AND (own.relpersistence OPERATOR(pg_catalog.=) '
+            '''t''::pg_catalog."char" OR own.relnamespace OPERATOR(pg_catalog.=) 99::pg_catalog.oid))',
+            string_agg(format('%s.%I::pg_catalog.oid', row_name, a.attname), ', ' ORDER BY a.attnum))
+        FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated <> 'v' AND a.atttypid = 'regclass'::regtype HAVING count(*) > 0
+$function$;
+
+-- When a table's rows are tried at the client's node (`watched`: code of a user's may be called); NULL if they are not. What is told of an old row may be refused, too.
+CREATE OR REPLACE FUNCTION tutti.check_fires(table_oid oid, watched boolean, OUT events text, OUT condition text) LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+DECLARE
+    nulls CONSTANT text := tutti.null_in_domain(table_oid, 'NEW');
+BEGIN
+    IF tutti.refuses_own(table_oid) THEN
+        events := 'AFTER INSERT OR UPDATE OR DELETE';
+    ELSIF tutti.tells_names(table_oid) OR tutti.checks_vary(table_oid)
+            OR NOT tutti.runs_no_code(table_oid) AND (watched OR EXISTS (SELECT FROM tutti.computed_columns(table_oid))) THEN
+        events := 'AFTER INSERT OR UPDATE';
+    ELSIF nulls IS NOT NULL THEN
+        events := 'AFTER INSERT OR UPDATE';
+        condition := format('WHEN (%s)', nulls);
+    END IF;
+END
+$function$;
+
+-- Statements that read, at the node of the client, what others are told of an old row: where it is deleted, or has another key. Nothing else of a deleted row is tried.
+CREATE OR REPLACE FUNCTION tutti.reread_old(table_oid oid) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT format($text$
+    IF TG_OP OPERATOR(pg_catalog.=) 'DELETE' THEN
+        PERFORM OLD::pg_catalog.text::%1$I.%2$I;
+        RETURN NULL;
+    ELSIF TG_OP OPERATOR(pg_catalog.=) 'UPDATE' AND (%3$s) THEN
+        PERFORM OLD::pg_catalog.text::%1$I.%2$I;
+    END IF;
+    $text$, u.schema_name, u.table_name, coalesce((SELECT string_agg(format('ROW(OLD.%1$I)::pg_catalog.text OPERATOR(pg_catalog.<>) ROW(NEW.%1$I)::pg_catalog.text', a.attname), ' OR ')
+            FROM pg_index i JOIN pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = ANY (i.indkey) WHERE i.indexrelid = u.key), 'true'))
+    FROM tutti.user_tables u WHERE u.table_oid = $1 AND tutti.refuses_own(table_oid)
+$function$;
+
+-- Statements that check, at the node of the client, what others will check for its row NEW, as they will.
+CREATE OR REPLACE FUNCTION tutti.compare_checks(table_oid oid) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT concat((SELECT format($text$
+    IF %s THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000', MESSAGE = %L;
+    END IF;
+    $text$, tutti.names_own(table_oid, 'NEW'), format('a row of table %I.%I that names a temporary relation, or one whose name the server has chosen (pg_toast), cannot be replicated',
+            n.nspname, r.relname)) WHERE tutti.names_own(table_oid, 'NEW') IS NOT NULL),
+        (SELECT string_agg(format($text$
+    IF EXISTS (SELECT FROM %1$s AS %2$I WHERE (%3$s) IS FALSE) THEN
+        RAISE EXCEPTION USING ERRCODE = '23514', SCHEMA = %4$L, TABLE = %5$L, CONSTRAINT = %6$L, MESSAGE = %7$L,
+            DETAIL = 'They check it as the owner of the table, under settings of their own (TimeZone is UTC there).';
+    END IF;
+    $text$, tutti.row_elsewhere(table_oid), r.relname, pg_get_expr(c.conbin, c.conrelid), n.nspname, r.relname, c.conname,
+                format('new row for relation "%s" violates check constraint "%s" at other nodes', r.relname, c.conname)), '' ORDER BY c.conname)
+            FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype = 'c' AND c.conbin::text !~ ':varattno -' AND tutti.condition_varies(c.conbin::text)))
+        FROM pg_class r JOIN pg_namespace n ON n.oid = r.relnamespace WHERE r.oid = table_oid
+$function$;
+
+-- Refuses the rows of a table that a query has made, if others could not read them. No code of a user's is called with the node's rights for that.
+CREATE OR REPLACE FUNCTION tutti.check_query_rows(table_oid oid) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    wrong CONSTANT text := concat_ws(' OR ', tutti.null_in_domain(table_oid, 't'), tutti.names_own(table_oid, 't'), CASE WHEN tutti.refuses_own(table_oid) THEN 'true' END);
+    found boolean := false;
+BEGIN
+    IF wrong <> '' THEN
+        EXECUTE format('SELECT EXISTS (SELECT FROM ONLY %s AS t WHERE %s)', table_oid::regclass, wrong) INTO found;
+    END IF;
+    IF found THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('table %s cannot be made from this query: other nodes could not read its rows', table_oid::regclass),
+            DETAIL = 'A domain in it takes no NULL, or has a condition that is NOT VALID or varies; or a row names a temporary relation, or one whose name the server has chosen (pg_toast).',
+            HINT = 'Cast such columns to the type of the domain, or to text.';
+    END IF;
+END
+$function$;

@@ -281,10 +281,14 @@ CREATE OR REPLACE FUNCTION tutti.parts(types oid[]) RETURNS TABLE (id oid, burie
     SELECT * FROM part
 $function$;
 
+-- The types of a table's columns, and those of which they consist.
+CREATE OR REPLACE FUNCTION tutti.types_within(table_oid oid) RETURNS SETOF oid LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT DISTINCT id FROM tutti.parts(ARRAY(SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped))
+$function$;
+
 -- Whether a table has columns with such values: regclass and its like, also as parts of others.
 CREATE OR REPLACE FUNCTION tutti.tells_names(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT EXISTS (SELECT FROM tutti.parts(ARRAY(SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped)) part
-            JOIN pg_type t ON t.oid = part.id
+    SELECT EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_type t ON t.oid = part
         WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typname ~ '^reg')
 $function$;
 
@@ -927,6 +931,7 @@ DECLARE
     gathered text;
 BEGIN
     statement := concat(left(statement, place - 1), units, ':', made, substr(statement, place + 2));
+    PERFORM tutti.check_query_rows(table_oid);
     PERFORM tutti.note(concat('s', octet_length(statement), ':', statement));
     EXECUTE format('SELECT string_agg(concat(%L, ROW(%s)), NULL) FROM ONLY %s AS t', 'i' || table_oid, tutti.exact_columns(table_oid, 't'), table_oid::regclass)
         INTO gathered;
@@ -1480,6 +1485,14 @@ BEGIN
             DETAIL = 'The hash is of object ids, which are each node''s own: a row would belong to other partitions at other nodes.',
             HINT = 'PARTITION BY LIST, or by the hash of another column.';
     END IF;
+    SELECT format_type(y.oid, NULL) INTO object FROM tutti.types_within(relation) part JOIN pg_type y ON y.oid = part JOIN pg_proc p ON p.oid = y.typinput
+        WHERE c.relkind IN ('r', 'p') AND p.proname IN ('pg_node_tree_in', 'pg_ndistinct_in', 'pg_dependencies_in', 'pg_mcv_list_in', 'brin_bloom_summary_in',
+            'brin_minmax_multi_summary_in', 'gtsvectorin') LIMIT 1;
+    IF object IS NOT NULL THEN
+        RAISE EXCEPTION USING ERRCODE = '0A000',
+            MESSAGE = format('table %s cannot be replicated: no value can be read into its columns of type %s', relation::regclass, object),
+            HINT = 'Keep such values as text.';
+    END IF;
     IF c.relpersistence = 'u' AND c.relkind IN ('r', 'S') THEN
         PERFORM set_config('<mark>', 'tutti adopting', true);
         EXECUTE format('ALTER %s %s SET LOGGED', CASE c.relkind WHEN 'r' THEN 'TABLE' ELSE 'SEQUENCE' END, relation::regclass);
@@ -1561,6 +1574,7 @@ BEGIN
                 PERFORM tutti.note_refilled(refilled.id, refilled.replaced);
             END LOOP;
         END IF;
+        PERFORM tutti.check_conditions(starts_with(mark, 'tutti allowed ordered'));
         PERFORM tutti.check_names(starts_with(mark, 'tutti allowed ordered'));
         PERFORM tutti.check_built();
         PERFORM tutti.check_placed(TG_TAG, starts_with(mark, 'tutti allowed ordered'), filled IS NOT NULL);
@@ -1809,7 +1823,6 @@ CREATE OR REPLACE FUNCTION tutti.refuse_changing_check(name text) RETURNS text L
         concat('a function that is called when rows of table ', name, ' are written has changed something itself'))
 $function$;
 
-<computed>
 -- The row NEW as another node has it, in a FROM: read from its text, and with its virtual columns, which stand in no row.
 CREATE OR REPLACE FUNCTION tutti.row_elsewhere(table_oid oid) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
     SELECT CASE WHEN EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attgenerated = 'v')
@@ -1824,8 +1837,9 @@ CREATE OR REPLACE FUNCTION tutti.row_elsewhere(table_oid oid) RETURNS text LANGU
         WHERE c.oid = table_oid
 $function$;
 
--- The function of the trigger that calls, at the node of the client, what the others will call for a row, as they will, and computes what they will compute; NULL if
--- there is nothing of either (`watched`: code of a user's may be called). It refuses the row if that changes anything. Whether it may have is told by the end of the log, which costs nothing to ask for; that others may
+<computed>
+-- The function of the trigger that calls, at the node of the client, what the others will call for a row, as they will, reads what they will read, checks what they will check, and computes what
+-- they will compute; NULL if there is nothing of that (tutti.check_fires). It refuses the row if that changes anything. Whether it may have is told by the end of the log, which costs nothing to ask for; that others may
 -- have moved, so it is tried once more with counters.
 CREATE OR REPLACE FUNCTION tutti.check_function(table_oid oid, watched boolean) RETURNS text LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 BEGIN
@@ -1834,7 +1848,7 @@ BEGIN
         UNION ALL SELECT i.indexprs, i.indrelid FROM pg_index i WHERE i.indrelid = table_oid AND i.indexprs IS NOT NULL
         UNION ALL SELECT i.indpred, i.indrelid FROM pg_index i WHERE i.indrelid = table_oid AND i.indpred IS NOT NULL
     ), calls AS (
-        SELECT concat(format('PERFORM ROW(%s) FROM %s AS %I;', (SELECT string_agg(
+        SELECT concat(tutti.reread_old(c.oid), tutti.compare_checks(c.oid), format('PERFORM ROW(%s) FROM %s AS %I;', (SELECT string_agg(
                 pg_get_expr(tree, relation), ', ') FROM called WHERE tree::text !~ CASE WHEN starts_with(e.row, '(') THEN ':varattno (?:-|0 )' ELSE ':varattno -' END), e.row, c.relname),
                 tutti.compare_computed(c.oid)) AS text,
             format('%I.%I', n.nspname, c.relname) AS name
@@ -1859,7 +1873,7 @@ BEGIN
     RETURN NULL;
 END
 $text$, calls.text, tutti.refuse_changing_check(calls.name))
-        FROM calls WHERE NOT tutti.runs_no_code(table_oid) AND (watched OR EXISTS (SELECT FROM tutti.computed_columns(table_oid))));
+        FROM calls WHERE (tutti.check_fires(table_oid, watched)).events IS NOT NULL);
 END
 $function$;
 
@@ -2055,8 +2069,11 @@ BEGIN
         SELECT ARRAY[concat('search_path=', string_agg(quote_ident(btrim(part, ' "')), ', '), ', pg_temp'),
             'IntervalStyle=postgres', 'lc_monetary=C', 'array_nulls=on', 'xmloption=content'] INTO settings
             FROM unnest(string_to_array(path, ',')) part;
-        IF EXISTS (SELECT FROM tutti.computed_columns(table_oid)) THEN
-            settings := settings || 'TimeZone=UTC'::text; -- drivers set it, and the node of the client is to compute as the others do
+        -- drivers set it, and the node of the client is to compute and to check as the others do
+        IF tutti.checks_vary(table_oid) THEN
+            settings := settings || ARRAY['TimeZone=UTC', 'lc_time=C', 'lc_numeric=C', 'default_text_search_config=pg_catalog.simple'];
+        ELSIF EXISTS (SELECT FROM tutti.computed_columns(table_oid)) THEN
+            settings := settings || 'TimeZone=UTC'::text;
         END IF;
     END IF;
     IF NOT tutti.owner_writes(t) THEN
@@ -2194,20 +2211,24 @@ BEGIN
 END
 $function$;
 
--- Where code of a user's may run when a table's rows are written, what it does is tried at the client's node, too (tutti.check_function).
+-- What the others do when a table's rows are written is tried at the client's node, too, where it may come out otherwise (tutti.check_function).
 CREATE OR REPLACE FUNCTION tutti.adopt_check(table_oid oid, watched boolean) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     function oid := to_regprocedure(format('tutti.apply_check_%s()', table_oid));
-    fires CONSTANT boolean := EXISTS (SELECT FROM pg_trigger WHERE tgrelid = table_oid AND tgname = 'tutti_check');
+    fires CONSTANT record := tutti.check_fires(table_oid, watched);
+    -- the trigger's argument, which tells when it fires
+    asked CONSTANT text := concat(fires.events, fires.condition);
+    known CONSTANT bytea := (SELECT tgargs FROM pg_trigger WHERE tgrelid = table_oid AND tgname = 'tutti_check');
 BEGIN
-    IF function IS NULL OR tutti.check_function(table_oid, watched) IS NULL THEN
+    IF function IS NULL OR fires.events IS NULL THEN
         IF function IS NOT NULL THEN
             DELETE FROM pg_depend WHERE classid = 'pg_proc'::regclass AND objid = function AND deptype = 'i';
             EXECUTE format('DROP FUNCTION tutti.apply_check_%s() CASCADE', table_oid);
         END IF;
-    ELSIF NOT fires THEN
-        EXECUTE format('CREATE TRIGGER tutti_check AFTER INSERT OR UPDATE ON %s FOR EACH ROW EXECUTE FUNCTION tutti.apply_check_%s()',
-            table_oid::regclass, table_oid);
+    ELSIF known IS DISTINCT FROM convert_to(asked, getdatabaseencoding()) || '\x00'::bytea THEN
+        EXECUTE format('DROP TRIGGER IF EXISTS tutti_check ON %s', table_oid::regclass);
+        EXECUTE format('CREATE TRIGGER tutti_check %s ON %s FOR EACH ROW %s EXECUTE FUNCTION tutti.apply_check_%s(%L)',
+            fires.events, table_oid::regclass, fires.condition, table_oid, asked);
     END IF;
 END
 $function$;
