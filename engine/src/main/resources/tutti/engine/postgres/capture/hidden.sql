@@ -11,9 +11,37 @@ CREATE OR REPLACE FUNCTION tutti.make_part(function oid, table_oid oid) RETURNS 
         VALUES ('pg_proc'::regclass, function, 0, 'pg_class'::regclass, table_oid, 0, 'i')
 $function$;
 
--- Lets a table's owner say something of all of its triggers: he may not of internal ones. adopt() hides them again.
-CREATE OR REPLACE FUNCTION tutti.show_triggers() RETURNS void LANGUAGE sql <fixed settings>
-    AS $function$ UPDATE pg_trigger SET tgisinternal = false WHERE tgname LIKE 'tutti\_%' AND tgisinternal $function$;
+-- The table that ALTER TABLE names, as of this search path; NULL if that is not told by plain names.
+CREATE OR REPLACE FUNCTION tutti.altered_table(statement text, path text) RETURNS oid LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    rest text := statement;
+    token text;
+    named text := '';
+BEGIN
+    LOOP
+        token := tutti.next_token(rest);
+        rest := substr(rest, length(token) + 1);
+        CONTINUE WHEN token ~ '^([ \t\n\r\f\v]|--|/\*)' OR named = '' AND lower(token) IN ('alter', 'table', 'if', 'exists', 'only');
+        EXIT WHEN token IS NULL OR token = '' OR named <> '' AND token <> '.' AND right(named, 1) <> '.';
+        named := concat(named, token);
+    END LOOP;
+    PERFORM set_config('search_path', path, true);
+    RETURN CASE WHEN named OPERATOR(pg_catalog.~) '^(?:"(?:[^"]|"")+"|[[:alpha:]_][\w$]*)(?:\.(?:"(?:[^"]|"")+"|[[:alpha:]_][\w$]*))?$' THEN pg_catalog.to_regclass(named) END;
+END
+$function$;
+
+-- Lets a table's owner say something of all of its triggers, and those of its partitions: he may not of internal ones. adopt() hides them again. A temporary table has none of ours.
+CREATE OR REPLACE FUNCTION tutti.show_triggers(statement text, path text) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
+DECLARE
+    altered CONSTANT oid := tutti.altered_table(statement, path);
+BEGIN
+    IF altered IS NULL AND pg_my_temp_schema() <> 0 OR (SELECT c.relpersistence = 't' FROM pg_class c WHERE c.oid = altered) THEN
+        RETURN;
+    END IF;
+    UPDATE pg_trigger SET tgisinternal = false
+        WHERE tgname LIKE 'tutti\_%' AND tgisinternal AND (altered IS NULL OR tgrelid = ANY (tutti.with_relatives(ARRAY[altered])));
+END
+$function$;
 
 -- Hides the rest when all of it has been made, and parts of tables that an earlier release has made.
 CREATE OR REPLACE FUNCTION tutti.hide() RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$

@@ -65,7 +65,7 @@ DROP SEQUENCE IF EXISTS tutti.events;
 DROP VIEW IF EXISTS tutti.placed_elsewhere;
 DROP TABLE IF EXISTS tutti.node, tutti.pending, tutti.life;
 DROP FUNCTION IF EXISTS tutti.runs_users_code(oid), tutti.check_function(oid), tutti.apply_functions(oid), tutti.adopt_application(oid), tutti.adopt_check(oid),
-    tutti.note_refilled(oid);
+    tutti.note_refilled(oid), tutti.show_triggers();
 DROP FUNCTION IF EXISTS tutti.refuse_secret(), tutti.arm(), tutti.disarm(), tutti.guard(), tutti.finish(bytea),
     tutti.collect(), tutti.before_set_constraints(), tutti.after_set_constraints(), tutti.check_filled(regclass, smallint);
 
@@ -1183,7 +1183,7 @@ BEGIN
     IF TG_TAG IN ('ALTER SEQUENCE', 'ALTER TABLE') THEN
         PERFORM tutti.open_named(coalesce(nested, current_query()));
         IF coalesce(nested, current_query()) ~* '(enable|disable)\s+(always\s+|replica\s+)?trigger' THEN
-            PERFORM tutti.show_triggers();
+            PERFORM tutti.show_triggers(coalesce(nested, current_query()), current_setting('tutti.asked_path'));
         END IF;
     END IF;
 END

@@ -55,6 +55,28 @@ class HiddenTest {
         session.execute(allow(statement), statement);
     }
 
+    /** It has none of them, and nobody would hide them again. */
+    @Test
+    void triggersAreNotShownForATemporaryTable() throws Exception {
+        String database = TestServer.database("CREATE TABLE t (id int PRIMARY KEY)",
+                "CREATE TABLE \"U u\" (id int PRIMARY KEY)");
+        TestServer.install(database, 0);
+        BackendConnection admin = TestServer.connect(database);
+        try (LocalSession session = new LocalSession(database)) {
+            session.execute("CREATE TEMP TABLE x (a int)");
+            for (String named : List.of("x", "/* it */ IF EXISTS ONLY pg_temp . \"x\"", "U&\"x\"")) {
+                session.execute("ALTER TABLE " + named + " DISABLE TRIGGER ALL");
+                session.connection().commit();
+                assertEquals("null", ask(admin, SHOWN), named);
+            }
+            change(session, "ALTER -- this\n TABLE public.\"U u\" DISABLE TRIGGER ALL");
+            session.gather();
+            session.connection().commit();
+            assertEquals("null", ask(admin, SHOWN));
+        }
+        admin.close();
+    }
+
     @Test
     void nothingIsShownHoweverTheSchemaChanges() throws Exception {
         String database = TestServer.database("CREATE TABLE t (id serial PRIMARY KEY, v text)",
