@@ -23,7 +23,8 @@ class PostgresViewTest {
     private static final String MANY = "INSERT INTO public.item SELECT i, repeat('x', 1000) FROM generate_series(1, 2000) AS i";
 
     /** What a view reads of a node's own, and no captures, which would keep statements of these tests out. */
-    private static final String NODES_OWN = "CREATE SCHEMA IF NOT EXISTS tutti; CREATE OR REPLACE VIEW tutti.placed_elsewhere AS SELECT 0::oid AS table_oid WHERE false";
+    private static final String NODES_OWN = "CREATE SCHEMA IF NOT EXISTS tutti; CREATE OR REPLACE VIEW tutti.placed_elsewhere AS SELECT 0::oid AS table_oid WHERE false;"
+            + " CREATE OR REPLACE FUNCTION tutti.exact(oid, text) RETURNS text LANGUAGE sql AS 'SELECT $2'";
 
     private static PostgresView view(String database) throws Exception {
         BackendConnection connection = TestServer.connect(database);
@@ -54,6 +55,23 @@ class PostgresViewTest {
             List<StateView.Digest> parts = here.digests(item(here), 16, AT_ONCE);
             assertEquals(digest(here), parts.stream().reduce(StateView.Digest.NONE, StateView.Digest::and));
             assertTrue(parts.stream().allMatch(part -> part.rows() > 50), parts::toString);
+        }
+    }
+
+    /** The server writes xml without its declaration, which it keeps. */
+    @Test
+    void rowsWhoseXmlIsDeclaredOtherwiseDiffer() throws Exception {
+        String table = "CREATE TABLE public.item (id int PRIMARY KEY, v xml)";
+        String one = TestServer.database(table, "INSERT INTO public.item VALUES (1, '<a/>')");
+        String other = TestServer.database(table,
+                "INSERT INTO public.item VALUES (1, '<?xml version=\"1.0\" encoding=\"UTF-8\"?><a/>')");
+        for (String database : List.of(one, other)) {
+            TestServer.install(database, 0);
+        }
+        try (PostgresView here = PostgresView.open(TestServer.loops(), TestServer.reach(one));
+                PostgresView there = PostgresView.open(TestServer.loops(), TestServer.reach(other))) {
+            assertEquals(1, digest(here).rows());
+            assertNotEquals(digest(here), digest(there));
         }
     }
 

@@ -86,11 +86,13 @@ $function$;
 
 -- Whether a condition of a CHECK may come out differently by when, where and for whom it is checked: something in it is not immutable. What users have declared as immutable
 -- is theirs to see to.
-CREATE OR REPLACE FUNCTION tutti.condition_varies(tree text) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT tree ~ 'SQLVALUEFUNCTION'
+CREATE OR REPLACE FUNCTION tutti.condition_varies(tree text) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN tree ~ 'SQLVALUEFUNCTION'
         OR EXISTS (SELECT FROM regexp_matches(tree, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid WHERE p.provolatile <> 'i')
         OR tree ~ 'COERCEVIAIO' AND EXISTS (SELECT FROM regexp_matches(tree, ':(?:(?:var|const|result|opresult|funcresult)type|typeId) (\d+)', 'g') m
-            JOIN pg_type t ON t.oid = m[1]::oid JOIN pg_proc p ON p.oid IN (t.typinput, t.typoutput) WHERE p.provolatile <> 'i')
+            JOIN pg_type t ON t.oid = m[1]::oid JOIN pg_proc p ON p.oid IN (t.typinput, t.typoutput) WHERE p.provolatile <> 'i');
+END
 $function$;
 
 -- Refuses a CHECK that asks for the moment, or for what only the session knows: whoever executes the row later, or for another, may find it false. It is refused when it is made.
@@ -118,16 +120,21 @@ END
 $function$;
 
 -- Whether conditions that are checked for a table's rows vary.
-CREATE OR REPLACE FUNCTION tutti.checks_vary(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype = 'c' AND tutti.condition_varies(c.conbin::text))
-        OR EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_constraint c ON c.contypid = part AND c.contype = 'c' WHERE tutti.condition_varies(c.conbin::text))
+CREATE OR REPLACE FUNCTION tutti.checks_vary(table_oid oid) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN EXISTS (SELECT FROM pg_constraint c WHERE c.conrelid = table_oid AND c.contype = 'c' AND tutti.condition_varies(c.conbin::text))
+        OR tutti.has_parts(table_oid)
+            AND EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_constraint c ON c.contypid = part AND c.contype = 'c' WHERE tutti.condition_varies(c.conbin::text));
+END
 $function$;
 
 -- Whether the text of a value that a table has may be refused by its own type, a domain whose condition has come later (NOT VALID) or varies, or which takes no NULL and is a part of another one.
-CREATE OR REPLACE FUNCTION tutti.refuses_own(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_type t ON t.oid = part AND t.typtype = 'd'
+CREATE OR REPLACE FUNCTION tutti.refuses_own(table_oid oid) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN tutti.has_parts(table_oid) AND EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_type t ON t.oid = part AND t.typtype = 'd'
         WHERE EXISTS (SELECT FROM pg_constraint c WHERE c.contypid = t.oid AND (NOT c.convalidated OR c.contype = 'c' AND tutti.condition_varies(c.conbin::text)))
-            OR t.typnotnull AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = t.oid))
+            OR t.typnotnull AND NOT EXISTS (SELECT FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped AND a.atttypid = t.oid));
+END
 $function$;
 
 -- A condition that is true of a row if one of its columns has NULL, as an outer join may give it, and a domain that takes none; NULL if no column can.

@@ -266,6 +266,14 @@ BEGIN
 END
 $block$;
 
+-- Whether a table has columns of types that consist of others, of domains, or of names: most have none, and are not looked at further.
+CREATE OR REPLACE FUNCTION tutti.has_parts(table_oid oid) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN EXISTS (SELECT FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped
+        AND (t.typtype NOT IN ('b', 'e') OR t.typcategory = 'A' OR t.typnamespace <> 'pg_catalog'::regnamespace OR t.typname ~ '^reg'));
+END
+$function$;
+
 -- Of what the values of these types consist, themselves among it, and whether that is within an array of something made by a user.
 CREATE OR REPLACE FUNCTION tutti.parts(types oid[]) RETURNS TABLE (id oid, buried boolean) LANGUAGE sql STABLE <fixed settings> AS $function$
     WITH RECURSIVE part(id, buried) AS (
@@ -282,14 +290,16 @@ CREATE OR REPLACE FUNCTION tutti.parts(types oid[]) RETURNS TABLE (id oid, burie
 $function$;
 
 -- The types of a table's columns, and those of which they consist.
-CREATE OR REPLACE FUNCTION tutti.types_within(table_oid oid) RETURNS SETOF oid LANGUAGE sql STABLE <fixed settings> AS $function$
+CREATE OR REPLACE FUNCTION tutti.types_within(table_oid oid) RETURNS SETOF oid LANGUAGE sql STABLE ROWS 8 <fixed settings> AS $function$
     SELECT DISTINCT id FROM tutti.parts(ARRAY(SELECT a.atttypid FROM pg_attribute a WHERE a.attrelid = table_oid AND a.attnum > 0 AND NOT a.attisdropped))
 $function$;
 
 -- Whether a table has columns with such values: regclass and its like, also as parts of others.
-CREATE OR REPLACE FUNCTION tutti.tells_names(table_oid oid) RETURNS boolean LANGUAGE sql STABLE <fixed settings> AS $function$
-    SELECT EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_type t ON t.oid = part
-        WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typname ~ '^reg')
+CREATE OR REPLACE FUNCTION tutti.tells_names(table_oid oid) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
+BEGIN
+    RETURN tutti.has_parts(table_oid) AND EXISTS (SELECT FROM tutti.types_within(table_oid) part JOIN pg_type t ON t.oid = part
+        WHERE t.typnamespace = 'pg_catalog'::regnamespace AND t.typtype = 'b' AND t.typname ~ '^reg');
+END
 $function$;
 
 -- An expression whose text says all of a value, of a type that is not the server's own, or is xml: that is written without its declaration, which it has, and its text is
@@ -1485,8 +1495,8 @@ BEGIN
             DETAIL = 'The hash is of object ids, which are each node''s own: a row would belong to other partitions at other nodes.',
             HINT = 'PARTITION BY LIST, or by the hash of another column.';
     END IF;
-    SELECT format_type(y.oid, NULL) INTO object FROM tutti.types_within(relation) part JOIN pg_type y ON y.oid = part JOIN pg_proc p ON p.oid = y.typinput
-        WHERE c.relkind IN ('r', 'p') AND p.proname IN ('pg_node_tree_in', 'pg_ndistinct_in', 'pg_dependencies_in', 'pg_mcv_list_in', 'brin_bloom_summary_in',
+    SELECT format_type(y.oid, NULL) INTO object FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid JOIN pg_proc p ON p.oid = y.typinput
+        WHERE c.relkind IN ('r', 'p') AND a.attrelid = relation AND a.attnum > 0 AND p.proname IN ('pg_node_tree_in', 'pg_ndistinct_in', 'pg_dependencies_in', 'pg_mcv_list_in', 'brin_bloom_summary_in',
             'brin_minmax_multi_summary_in', 'gtsvectorin') LIMIT 1;
     IF object IS NOT NULL THEN
         RAISE EXCEPTION USING ERRCODE = '0A000',
