@@ -1,10 +1,10 @@
 package tutti.server;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.io.File;
 import java.io.PrintWriter;
 import java.io.StringWriter;
 import java.net.InetSocketAddress;
@@ -22,14 +22,13 @@ import tutti.order.OrderSettings;
 import tutti.runtime.Directory;
 import tutti.runtime.Machine;
 import tutti.runtime.real.FreePorts;
-import tutti.server.config.ConfigReader;
 
 @Timeout(120)
 class NodeServerTest {
     @TempDir
     private Path directory;
 
-    /** An order some of whose classes are not there. */
+    /** An order some of whose classes are not there; named in a directory that only some have on their class path. */
     public static final class Broken implements OrderDescriptor {
         /** For {@link java.util.ServiceLoader}. */
         public Broken() {}
@@ -63,9 +62,16 @@ class NodeServerTest {
     /** Whoever starts it again only when it has failed must be told that it has. */
     @Test
     void anErrorIsAReasonToEnd() throws Exception {
-        try (NodeRuntime.RunningNode node = new NodeServer().start(ConfigReader.read(config("broken")))) {
-            assertInstanceOf(NoClassDefFoundError.class, node.awaitExit());
-        }
+        Path services = Files.createDirectories(directory.resolve("jar/META-INF/services"));
+        Files.writeString(services.resolve(OrderDescriptor.class.getName()), Broken.class.getName());
+        Path said = directory.resolve("said");
+        Process node = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+                System.getProperty("java.class.path") + File.pathSeparator + directory.resolve("jar"),
+                NodeProgram.class.getName(), "--config", config("broken").toString()).redirectErrorStream(true)
+                .redirectOutput(said.toFile()).start();
+        assertEquals(Program.FAILURE, node.waitFor());
+        String words = Files.readString(said);
+        assertTrue(words.contains("cannot go on: org/example/Ledger"), words);
     }
 
     private Path config(String order) throws Exception {
