@@ -67,7 +67,7 @@ class NodeServerTest {
         Path said = directory.resolve("said");
         Process node = new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
                 System.getProperty("java.class.path") + File.pathSeparator + directory.resolve("jar"),
-                NodeProgram.class.getName(), "--config", config("broken").toString()).redirectErrorStream(true)
+                NodeProgram.class.getName(), "node", "--config", config("broken").toString()).redirectErrorStream(true)
                 .redirectOutput(said.toFile()).start();
         assertEquals(Program.FAILURE, node.waitFor());
         String words = Files.readString(said);
