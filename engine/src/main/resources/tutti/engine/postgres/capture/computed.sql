@@ -95,7 +95,8 @@ BEGIN
 END
 $function$;
 
--- Refuses a CHECK that asks for the moment, or for what only the session knows: whoever executes the row later, or for another, may find it false. It is refused when it is made.
+-- Refuses a CHECK that asks for the moment, or for what only the session knows: whoever executes the row later, or for another, may find it false. It is refused when it is made. (What executes
+-- a text is tried with each row, as functions of users are: docs/decisions/0170.)
 CREATE OR REPLACE FUNCTION tutti.check_conditions(ordered boolean) RETURNS void LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
     refused record;
@@ -107,7 +108,7 @@ BEGIN
         WHERE c.contype = 'c' AND age(c.xmin) <= age(pg_current_xact_id()::xid) AND r.relpersistence IS DISTINCT FROM 't' AND c.connamespace <> pg_my_temp_schema()
             AND (c.conbin::text ~ 'SQLVALUEFUNCTION :op (?:[0-8]|12)\M' OR EXISTS (
                 SELECT FROM regexp_matches(c.conbin::text, ':(?:op)?funcid (\d+)', 'g') m JOIN pg_proc p ON p.oid = m[1]::oid AND p.oid < 16384
-                WHERE p.provolatile = 'v' OR p.provolatile = 's' AND (p.proname IN ('now', 'transaction_timestamp', 'statement_timestamp', 'current_setting', 'session_user', 'version')
+                WHERE p.provolatile = 'v' AND p.proname !~ '_to_xml|^ts_(?:stat|rewrite)' OR p.provolatile = 's' AND (p.proname IN ('now', 'transaction_timestamp', 'statement_timestamp', 'current_setting', 'session_user', 'version')
                     OR p.proname = 'age' AND p.pronargs = 1 OR p.proname ~ '^(?:inet_(?:client|server)|txid_|pg_(?:backend|my_temp|postmaster|conf_load|current|safe_snapshot|trigger|is_other))')))
         LIMIT 1;
     IF FOUND THEN
