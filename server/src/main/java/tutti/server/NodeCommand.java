@@ -87,8 +87,8 @@ public final class NodeCommand implements Callable<Integer> {
             return Program.OK;
         }
         if (adopt) {
+            requireOwner(read);
             try {
-                NodeServer.requireOwner(read);
                 NodeKeys keys = NodeKeys.open(read);
                 read.orderKind().adopt(NodeLife.orderSettings(read, keys), keys.machine(),
                         PathDirectory.of(read.data().resolve("order")),
@@ -136,6 +136,14 @@ public final class NodeCommand implements Callable<Integer> {
         }
     }
 
+    private static void requireOwner(NodeConfig read) {
+        try {
+            NodeServer.requireOwner(read);
+        } catch (IOException another) {
+            throw Failure.of(another, "docs/operations.md");
+        }
+    }
+
     private int copy(NodeConfig read, String from) throws InterruptedException {
         String impossible = DatabaseCopies.impossible(read);
         if (impossible != null) {
@@ -147,9 +155,10 @@ public final class NodeCommand implements Callable<Integer> {
                         && (member.name().equals(from) || Integer.toString(member.id()).equals(from)))
                         .mapToInt(NodeConfig.Member::id).findFirst()
                         .orElseThrow(() -> Failure.usage("there is no other node " + from, "give one of the members"));
+        // before the lock, whose file would be the wrong user's, too
+        requireOwner(read);
         try (Closeable _ = NodeServer.lock(read);
                 IncomingCopy copy = new IncomingCopy(read, NodeKeys.open(read))) {
-            NodeServer.requireOwner(read);
             copy.want();
             copy.get(donor);
         } catch (IOException impossibleNow) {

@@ -11,6 +11,7 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
@@ -93,11 +94,18 @@ class NodeServerTest {
     void whatIsPutIntoANodesDirectoryIsItsUsers() throws Exception {
         assumeTrue(System.getProperty("user.name").equals("root"), "needs root");
         Path file = config("raft");
+        Files.writeString(file, Files.readString(file).replace("members: [",
+                "members: [{id: 1, name: other, order: \"127.0.0.1:1\"}, "));
         Path data = Files.createDirectory(directory.resolve("data"));
         Files.setOwner(data, data.getFileSystem().getUserPrincipalLookupService().lookupPrincipalByName("nobody"));
-        StringWriter err = new StringWriter();
-        assertEquals(Program.FAILURE, new CommandLine(new NodeCommand()).setErr(new PrintWriter(err))
-                .execute("--config", file.toString(), "--adopt"));
-        assertTrue(err.toString().contains("runuser -u nobody"), err::toString);
+        for (String doing : List.of("--adopt", "--copy-from=other")) {
+            StringWriter err = new StringWriter();
+            assertEquals(Program.FAILURE, new CommandLine(new NodeCommand()).setErr(new PrintWriter(err))
+                    .execute("--config", file.toString(), doing));
+            assertTrue(err.toString().contains("runuser -u nobody"), err::toString);
+        }
+        try (Stream<Path> left = Files.list(data)) {
+            assertEquals(List.of(), left.toList());
+        }
     }
 }
