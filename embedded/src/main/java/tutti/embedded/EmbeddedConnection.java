@@ -491,13 +491,14 @@ final class EmbeddedConnection implements InvocationHandler, StatementHost {
 
     /** The transaction of a statement that has committed by itself is over: what is changed after it would be lost. */
     @Override
-    public void changesResults() throws SQLException {
+    public @Nullable Object changeResults(Target on, Work work) throws SQLException {
         if (!session.inTransaction()) {
             throw new SQLException(
                     "rows of a result can be changed in its transaction only: setAutoCommit(false) first, or"
                             + " use UPDATE",
                     "0A000");
         }
+        return work.on(on);
     }
 
     @Override

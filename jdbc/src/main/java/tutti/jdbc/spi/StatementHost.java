@@ -46,21 +46,13 @@ public interface StatementHost {
     }
 
     /**
-     * Told before the application changes rows through a result set.
-     *
-     * @throws SQLException if that is not possible
-     */
-    default void changesResults() throws SQLException {}
-
-    /**
      * Has the application change rows through a result set.
      *
      * @param on where the result set is
+     * @throws SQLException also if that is not possible
      */
-    default @Nullable Object changeResults(Target on, Work work) throws SQLException {
-        changesResults();
-        return work.on(on);
-    }
+    @Nullable
+    Object changeResults(Target on, Work work) throws SQLException;
 
     /** Told of a failure of what an earlier call has left open, such as a result set; answers what to throw. */
     SQLException noticed(Target on, SQLException failure);
