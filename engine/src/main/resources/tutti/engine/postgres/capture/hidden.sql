@@ -14,15 +14,12 @@ $function$;
 -- The table that ALTER TABLE names, as of this search path; NULL if that is not told by plain names.
 CREATE OR REPLACE FUNCTION tutti.altered_table(statement text, path text) RETURNS oid LANGUAGE plpgsql <fixed settings> AS $function$
 DECLARE
-    rest text := statement;
     token text;
     named text := '';
 BEGIN
-    LOOP
-        token := tutti.next_token(rest);
-        rest := substr(rest, length(token) + 1);
+    FOREACH token IN ARRAY tutti.tokens(statement) LOOP
         CONTINUE WHEN token ~ '^([ \t\n\r\f\v]|--|/\*)' OR named = '' AND lower(token) IN ('alter', 'table', 'if', 'exists', 'only');
-        EXIT WHEN token IS NULL OR token = '' OR named <> '' AND token <> '.' AND right(named, 1) <> '.';
+        EXIT WHEN token IS NULL OR named <> '' AND token <> '.' AND right(named, 1) <> '.';
         named := concat(named, token);
     END LOOP;
     PERFORM set_config('search_path', path, true);

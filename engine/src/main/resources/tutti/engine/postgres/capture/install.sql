@@ -521,14 +521,25 @@ $function$;
 
 -- Our deferred triggers, as SET CONSTRAINTS lists them; NULL if there are none. One constraint of a name is looked at in each schema, by the index of
 -- names: subqueries that stand for a value are not made joins, in which all of them would be looked at.
-CREATE OR REPLACE FUNCTION tutti.constraints() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+CREATE OR REPLACE FUNCTION tutti.constraints_within(schemas oid[]) RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
     SELECT string_agg(format('%I.%I', n.nspname, names.name), ', ' ORDER BY n.nspname, names.name)
         FROM pg_namespace n CROSS JOIN unnest(ARRAY['tutti_insert', 'tutti_update', 'tutti_delete']::name[]) names(name)
-        WHERE (SELECT true FROM pg_constraint c
+        WHERE n.oid = ANY (schemas) AND (SELECT true FROM pg_constraint c
                 WHERE c.conname = names.name AND c.connamespace = n.oid AND c.contype = 't'
                     AND (SELECT p.pronamespace FROM pg_trigger g JOIN pg_proc p ON p.oid = g.tgfoid
                         WHERE g.tgconstraint = c.oid LIMIT 1) = 'tutti'::regnamespace
                 LIMIT 1)
+$function$;
+
+CREATE OR REPLACE FUNCTION tutti.constraints() RETURNS text LANGUAGE sql STABLE <fixed settings> AS $function$
+    SELECT tutti.constraints_within(ARRAY(SELECT oid FROM pg_namespace))
+$function$;
+
+-- Those that may wait, which are of schemas in whose tables this transaction has changed rows: whoever does has this lock on the table until the transaction ends,
+-- or the change is undone. (SET CONSTRAINTS looks at all tables of a schema that have a constraint of the name.)
+CREATE OR REPLACE FUNCTION tutti.waiting_constraints() RETURNS text LANGUAGE sql VOLATILE <fixed settings> AS $function$
+    SELECT tutti.constraints_within(ARRAY(SELECT DISTINCT c.relnamespace FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
+        WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND c.oid >= 16384 AND c.relnamespace <> 'tutti'::regnamespace))
 $function$;
 
 -- Makes an entry of what is gathered, and disarms.
@@ -566,7 +577,7 @@ CREATE OR REPLACE FUNCTION tutti.flush() RETURNS void LANGUAGE plpgsql <fixed se
     SET datestyle = 'ISO, MDY' SET intervalstyle = 'postgres' SET extra_float_digits = 1 SET bytea_output = 'hex'
     SET lc_monetary = 'C' SET xmlbinary = 'base64' AS $function$
 DECLARE
-    constraints text := tutti.constraints();
+    constraints text;
     before text := current_setting('<mark>');
     large_objects text;
 BEGIN
@@ -576,6 +587,7 @@ BEGIN
         PERFORM tutti.note_aside();
         RETURN;
     END IF;
+    constraints := tutti.waiting_constraints();
     IF constraints IS NOT NULL THEN
         PERFORM tutti.arm();
         EXECUTE concat('SET CONSTRAINTS ', constraints, ' IMMEDIATE');
@@ -2409,7 +2421,7 @@ GRANT EXECUTE ON FUNCTION tutti.begin_as(bytea, text), tutti.end_as(bytea), tutt
     tutti.name_built(bytea, text, text, text), tutti.drop_built(bytea), tutti.name_alone(bytea), tutti.name_as_told(bytea, text),
     tutti.execute_shared(text), tutti.note_shared(text, text, text),
     tutti.submission(), tutti.submitted_chance(bigint), tutti.draw(integer[], regclass[], integer[]), tutti.sequence_name(regclass),
-    tutti.rows_written(), tutti.position(), tutti.answer(text) TO PUBLIC;
+    tutti.rows_written(), tutti.position(), tutti.answer(text), tutti.refuse_computed(text, text[], text[], text[]) TO PUBLIC;
 
 -- Roles that may read, or write, the tables of all (pg_read_all_data, pg_write_all_data) see no rows of these and add none; their owner is bound by no policy. Not of
 -- restarts, which has no rows and whose trigger asks for the caller's rights: a policy would refuse setval() where row_security is off, as in what pg_dump writes.

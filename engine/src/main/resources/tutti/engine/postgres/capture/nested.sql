@@ -54,24 +54,61 @@ BEGIN
 END
 $function$;
 
+-- All tokens of a text; the last one is NULL if it has no end. Each is looked for in a piece of the text, since a long one is read as a whole by every pattern, and in
+-- a longer piece if it may go on behind this one: what only its end would tell apart is not taken from the end of a piece.
+CREATE OR REPLACE FUNCTION tutti.tokens(body text) RETURNS text[] LANGUAGE plpgsql IMMUTABLE <fixed settings> AS $function$
+DECLARE
+    found text[] := '{}';
+    rest text := body;
+    size int := 1000;
+    piece text;
+    cut boolean;
+    token text;
+    place int;
+BEGIN
+    WHILE rest <> '' LOOP
+        piece := left(rest, size);
+        cut := length(piece) = size;
+        place := 1;
+        WHILE piece <> '' LOOP
+            EXIT WHEN cut AND piece ~ '^(?:[eE]''|\$(?![0-9]))';
+            token := tutti.next_token(piece);
+            EXIT WHEN cut AND (token IS NULL OR length(token) = length(piece)
+                OR token ~ '^[''"]' AND substr(piece, length(token) + 1, 1) = left(token, 1));
+            found := array_append(found, token);
+            IF token IS NULL THEN
+                RETURN found;
+            END IF;
+            place := place + length(token);
+            EXIT WHEN size > 1000;
+            piece := substr(piece, length(token) + 1);
+        END LOOP;
+        size := CASE place WHEN 1 THEN 4 * size ELSE 1000 END;
+        rest := substr(rest, place);
+    END LOOP;
+    RETURN found;
+END
+$function$;
+
 -- Whether a text is one whole statement, but for what follows its semicolon: space and comments. It is none if it ends in a comment
 -- of one line: where a text is cut too early, the line may go on, and the next one with it. (Behind a semicolon it does not matter: no statement
 -- begins as a line of PL/pgSQL's does.)
 CREATE OR REPLACE FUNCTION tutti.is_one_statement(body text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE
     <fixed settings> AS $function$
 DECLARE
-    rest text := body;
     token text;
     word text := '';
     depth int := 0;
     atomic int := 0;
     over boolean := false;
+    open_line boolean := false;
 BEGIN
-    WHILE rest <> '' LOOP
-        token := tutti.next_token(rest);
+    FOREACH token IN ARRAY tutti.tokens(body) LOOP
         IF token IS NULL THEN
             RETURN false;
-        ELSIF token !~ '^([ \t\n\r\f\v]|--|/\*)' THEN
+        END IF;
+        open_line := NOT over AND token ~ '^--';
+        IF token !~ '^([ \t\n\r\f\v]|--|/\*)' THEN
             IF over AND token <> ';' THEN
                 RETURN false;
             END IF;
@@ -81,12 +118,9 @@ BEGIN
                 WHEN token = 'end' AND atomic > 0 THEN -1 ELSE 0 END;
             over := over OR token = ';' AND depth = 0 AND atomic = 0;
             word := token;
-        ELSIF NOT over AND token ~ '^--' AND length(token) = length(rest) THEN
-            RETURN false;
         END IF;
-        rest := substr(rest, length(token) + 1);
     END LOOP;
-    RETURN true;
+    RETURN NOT open_line;
 END
 $function$;
 
@@ -142,19 +176,16 @@ $function$;
 -- not told that one. Expressions may say SESSION_USER. (SessionWords judges clients' own statements alike.)
 CREATE OR REPLACE FUNCTION tutti.tells_of_session(statement text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE <fixed settings> AS $function$
 DECLARE
-    rest text := statement;
     token text;
     words text := ' ';
 BEGIN
     IF statement !~* '\msession_user\M|\mcurrent\M' THEN
         RETURN false;
     END IF;
-    WHILE rest <> '' LOOP
-        token := tutti.next_token(rest);
+    FOREACH token IN ARRAY tutti.tokens(statement) LOOP
         IF token IS NULL THEN
             RETURN true;
         END IF;
-        rest := substr(rest, length(token) + 1);
         CONTINUE WHEN token ~ '^([ \t\n\r\f\v]|--|/\*)';
         words := concat(words, CASE WHEN token ~ '^"\w+"$' AND lower(token) <> '"session_user"' THEN lower(btrim(token, '"')) WHEN token ~ '^"' THEN 'a'
             WHEN token ~ '^[eE]?''|^\$.*\$' THEN '''' ELSE lower(token) END, ' ');
@@ -170,8 +201,8 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.transforms(statement text) RETURNS TABLE (table_name text, expression text) LANGUAGE plpgsql IMMUTABLE
     <fixed settings> AS $function$
 DECLARE
-    rest text := statement;
     token text;
+    before text := '';
     depth int := 0;
     head text[] := '{}';
     typed boolean := false;
@@ -179,15 +210,14 @@ BEGIN
     IF statement !~* '\mtype\M' OR statement !~* '\musing\M' THEN
         RETURN;
     END IF;
-    WHILE rest <> '' LOOP
-        token := tutti.next_token(rest);
-        IF token IS NULL OR token ~ '[\\$]' OR lower(token) = 'u' AND substr(rest, 2, 1) = '&'
+    FOREACH token IN ARRAY tutti.tokens(statement) LOOP
+        IF token IS NULL OR token ~ '[\\$]' OR lower(before) = 'u' AND token = '&'
                 OR token ~ '[^\x01-\x7f]' AND token !~ '^[''"]' THEN
             expression := NULL;
             RETURN NEXT;
             RETURN;
         END IF;
-        rest := substr(rest, length(token) + 1);
+        before := token;
         IF token ~ '^([ \t\n\r\f\v]|--|/\*)' THEN
             token := ' ';
         END IF;
@@ -234,7 +264,7 @@ $function$;
 
 CREATE OR REPLACE FUNCTION tutti.varies_within(expression text, callers oid[]) RETURNS boolean LANGUAGE plpgsql STABLE <fixed settings> AS $function$
 DECLARE
-    rest text := expression;
+    tokens text[];
     token text;
     before text := '';
     word text;
@@ -243,16 +273,16 @@ BEGIN
     IF expression IS NULL OR tutti.names_moment(expression) THEN
         RETURN true;
     END IF;
-    WHILE rest <> '' LOOP
-        token := tutti.next_token(rest);
+    tokens := ARRAY(SELECT t.token FROM unnest(tutti.tokens(expression)) WITH ORDINALITY t(token, place)
+        WHERE (t.token ~ '^([ \t\n\r\f\v]|--|/\*)') IS NOT TRUE ORDER BY t.place);
+    FOR i IN 1 .. cardinality(tokens) LOOP
+        token := tokens[i];
         IF token IS NULL THEN
             RETURN true;
         END IF;
-        rest := substr(rest, length(token) + 1);
-        CONTINUE WHEN token ~ '^([ \t\n\r\f\v]|--|/\*)';
         word := CASE WHEN starts_with(token, '"') THEN replace(substr(token, 2, length(token) - 2), '""', '"')
             WHEN token ~ '^[[:alpha:]_]' THEN lower(token) END;
-        called := before = '.' OR rest ~ '^(?:\s|--[^\n\r]*[\n\r]|/\*.*?\*/)*\(';
+        called := before = '.' OR tokens[i + 1] IS NOT DISTINCT FROM '(';
         IF token !~ '^"' AND word ~ '^(?:current_(?:date|time|timestamp|user|role|catalog|schema)|local(?:time|timestamp)|(?:session_|system_)?user|tableoid|ctid|xmin|xmax)$'
                 OR word ~ '^reg(?:class|proc|procedure|oper|operator|type|role|namespace|collation|config|dictionary)$'
                 OR cardinality(callers) > 0 AND word IN ('from', 'execute', 'table')
@@ -408,37 +438,42 @@ $function$;
 CREATE OR REPLACE FUNCTION tutti.with_notify_calls(code text, verb text) RETURNS text LANGUAGE plpgsql IMMUTABLE
     <fixed settings> AS $function$
 DECLARE
-    statement CONSTANT text := '^notify\s+([^\x01-\x40\x5b-\x5e\x60\x7b-\x7f][^\x01-\x23\x25-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]*|"(?:[^"]|"")+")\s*(?:,\s*([eE]?''(?:[^'']|'''')*'')\s*)?(?:;|$)';
-    rest text := code;
-    made text := '';
+    statement CONSTANT text := '^notify\s+([^\x01-\x40\x5b-\x5e\x60\x7b-\x7f][^\x01-\x23\x25-\x2f\x3a-\x40\x5b-\x5e\x60\x7b-\x7f]*|"(?:[^"]|"")+")\s*(?:,\s*(' ||
+        '[eE]''(?:[^''\\]|\\.|'''')*''|''(?:[^'']|'''')*'')\s*)?(?:;|$)';
+    made text[] := '{}';
     before text := ';';
     token text;
+    place int := 1;
+    replaced int := 1; -- up to which place
     parts text[];
 BEGIN
-    WHILE rest <> '' LOOP
-        token := tutti.next_token(rest);
+    IF code !~* 'notify' THEN
+        RETURN code;
+    END IF;
+    FOREACH token IN ARRAY tutti.tokens(code) LOOP
         IF token IS NULL THEN
-            RETURN made || rest;
-        END IF;
-        parts := CASE WHEN lower(token) = 'notify' AND before ~ '(?:;|\mbegin|\mthen|\melse|\mloop|> >)$'
-            THEN regexp_match(rest, statement, 'i') END;
-        IF parts IS NOT NULL AND lower(parts[1]) <> 'end' THEN
-            token := regexp_substr(rest, statement, 1, 1, 'i');
-            made := concat(made, verb, ' pg_catalog.pg_notify(', quote_literal(CASE WHEN starts_with(parts[1], '"')
-                THEN replace(substr(parts[1], 2, length(parts[1]) - 2), '""', '"') ELSE lower(parts[1] COLLATE "C") END), ', ',
-                coalesce(parts[2], ''''''), ');');
-            before := ';';
-        ELSE
-            IF token ~* '^e?''\s*notify\s' AND before ~ '(?:^| )execute(?: format \()?$' THEN
-                PERFORM tutti.refuse_nested('EXECUTE of NOTIFY', 'PERFORM pg_notify(channel, payload) does the same.');
-            ELSIF token !~ '^([ \t\n\r\f\v]|--|/\*)' THEN
-                before := right(concat(before, ' ', lower(token)), 40);
+            RETURN array_to_string(made, '') || substr(code, place);
+        ELSIF place >= replaced THEN
+            parts := CASE WHEN lower(token) = 'notify' AND before ~ '(?:;|\mbegin|\mthen|\melse|\mloop|> >)$'
+                THEN regexp_match(substr(code, place), statement, 'i') END;
+            IF parts IS NOT NULL AND lower(parts[1]) <> 'end' THEN
+                replaced := place + length(regexp_substr(substr(code, place), statement, 1, 1, 'i'));
+                made := array_append(made, concat(verb, ' pg_catalog.pg_notify(', quote_literal(CASE WHEN starts_with(parts[1], '"')
+                    THEN replace(substr(parts[1], 2, length(parts[1]) - 2), '""', '"') ELSE lower(parts[1] COLLATE "C") END), ', ',
+                    coalesce(parts[2], ''''''), ');'));
+                before := ';';
+            ELSE
+                IF token ~* '^e?''\s*notify\s' AND before ~ '(?:^| )execute(?: format \()?$' THEN
+                    PERFORM tutti.refuse_nested('EXECUTE of NOTIFY', 'PERFORM pg_notify(channel, payload) does the same.');
+                ELSIF token !~ '^([ \t\n\r\f\v]|--|/\*)' THEN
+                    before := right(concat(before, ' ', lower(token)), 40);
+                END IF;
+                made := array_append(made, token);
             END IF;
-            made := made || token;
         END IF;
-        rest := substr(rest, length(token) + 1);
+        place := place + length(token);
     END LOOP;
-    RETURN made;
+    RETURN array_to_string(made, '');
 END
 $function$;
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
@@ -540,12 +541,45 @@ class NestedStatementsTest {
         }
     }
 
+    /** Wherever it stands in a long text: tokens are looked for in pieces of it. */
+    @Test
+    void aTextHasTheSameTokensWhereverItsPiecesEnd() throws Exception {
+        List<String> tokens = List.of("a1_$b", " ", "'it''s'", ",", "e'\\'x'''", " ", "\"Quo\"\"ted\"", "--line -- /*",
+                "\n",
+                "/* /* nested */ ' */", "$", "1", "$$do $x$ not$$", " \t", "$tag$ $tag $$ $tag$", "-", "/", "ünïcödé",
+                " ",
+                "E'first'  -- '\n  'second'", ";");
+        try (Pair pair = new Pair("CREATE TABLE t (id int PRIMARY KEY)")) {
+            for (int place = 800; place <= 1010; place++) {
+                assertEquals(List.of(List.of("t")),
+                        Pair.rows(pair.one, "SELECT tutti.tokens(concat(repeat('y', " + place + "), ';', "
+                                + literal(String.join("", tokens)) + ")) = ARRAY[repeat('y', " + place + "), ';', "
+                                + tokens.stream().map(NestedStatementsTest::literal).collect(Collectors.joining(", "))
+                                + "]"),
+                        "at " + place);
+            }
+            String statements = "SELECT 1; ".repeat(500);
+            for (String open : List.of("'no end", "\"no end", "/* /* no end */", "e'no end\\'", "$a$ no end $b$")) {
+                assertEquals(List.of(List.of("t")),
+                        Pair.rows(pair.one,
+                                "SELECT tokens[cardinality(tokens)] IS NULL AND array_to_string(tokens, '') = "
+                                        + literal(statements) + " FROM tutti.tokens(" + literal(statements + open)
+                                        + ") tokens"),
+                        open);
+            }
+        }
+    }
+
+    private static String literal(String text) {
+        return "E'" + text.replace("\\", "\\\\").replace("'", "''") + "'";
+    }
+
     @Test
     void notifyInCodeIsACallThatIsTold() throws Exception {
         try (Pair pair = new Pair()) {
             String code = """
                     BEGIN -- NOTIFY commented;
-                        NOTIFY Plain; IF true THEN NOTIFY "Quo""ted", 'it''s'; END IF;
+                        NOTIFY Plain; IF true THEN NOTIFY "Quo""ted", 'it''s'; END IF; NOTIFY e, E'it\\'s;';
                         RAISE NOTICE 'x; NOTIFY text;'; PERFORM CASE WHEN true THEN 1 END;
                     END""";
             commit(pair, "DO $do$ BEGIN EXECUTE $f$ CREATE FUNCTION tells() RETURNS void LANGUAGE plpgsql AS $$" + code
@@ -554,7 +588,8 @@ class NestedStatementsTest {
                 assertEquals(List.of(List.of(code
                         .replace("NOTIFY Plain;", "PERFORM pg_catalog.pg_notify('plain', '');")
                         .replace("NOTIFY \"Quo\"\"ted\", 'it''s';",
-                                "PERFORM pg_catalog.pg_notify('Quo\"ted', 'it''s');"))),
+                                "PERFORM pg_catalog.pg_notify('Quo\"ted', 'it''s');")
+                        .replace("NOTIFY e, E'it\\'s;';", "PERFORM pg_catalog.pg_notify('e', E'it\\'s;');"))),
                         Pair.rows(database, "SELECT prosrc FROM pg_proc WHERE proname = 'tells'"));
             }
             assertThrows(SQLException.class, () -> pair.session.execute("DO $do$ BEGIN CREATE FUNCTION f() RETURNS void"
