@@ -195,9 +195,11 @@ public interface EmbeddedDatabase extends AutoCloseable {
      *
      * @param next the value that it gives next
      * @param increment from one value to the next
+     * @param min the least value that it may give
+     * @param max the greatest
      * @param restart a statement that changes it, with {@code %1$d} for the next value and {@code %2$d} for the increment
      */
-    record Counter(long next, long increment, String restart) {}
+    record Counter(long next, long increment, long min, long max, String restart) {}
 
     /** Takes rows. */
     @FunctionalInterface

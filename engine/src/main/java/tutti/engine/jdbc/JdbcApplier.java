@@ -162,7 +162,7 @@ final class JdbcApplier implements Applier {
             Thread.currentThread().interrupt();
             return INTERRUPTED;
         } catch (RuntimeException | Error unexpected) {
-            return unexpected(unexpected);
+            return engine.unexpected(unexpected);
         } finally {
             if (first) {
                 engine.gate().first().unlock();
@@ -211,14 +211,8 @@ final class JdbcApplier implements Applier {
             return JdbcEngine.failure(failed);
         } catch (RuntimeException | Error unexpected) {
             rollbackNow();
-            return unexpected(unexpected);
+            return engine.unexpected(unexpected);
         }
-    }
-
-    /** Whoever waits must hear of it: without an answer it would wait for ever. */
-    private EngineFailure unexpected(Throwable thrown) {
-        LOG.error("an applier of {} failed in a way that databases do not announce", engine, thrown);
-        return new EngineFailure("XX000", thrown.toString(), false);
     }
 
     private void record(long position) throws SQLException {
@@ -277,7 +271,7 @@ final class JdbcApplier implements Applier {
                 return;
             } catch (RuntimeException | Error unexpected) {
                 rollbackNow();
-                done.failed(unexpected(unexpected));
+                done.failed(engine.unexpected(unexpected));
                 return;
             }
             done.succeeded(result);
@@ -312,7 +306,7 @@ final class JdbcApplier implements Applier {
         } catch (SQLException failed) {
             return JdbcEngine.failure(failed);
         } catch (RuntimeException | Error unexpected) {
-            return unexpected(unexpected);
+            return engine.unexpected(unexpected);
         }
     }
 

@@ -7,6 +7,8 @@ import java.sql.SQLException;
 import java.sql.Statement;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
+import java.util.OptionalLong;
 import java.util.Set;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -181,9 +183,11 @@ public final class JdbcEngine implements ClientEngine {
         }
         try (Statement statement = connection.createStatement()) {
             for (EmbeddedDatabase.Counter counter : database.counters(connection)) {
-                if (again || !steps.separated(counter.increment())) {
-                    statement.execute(String.format(java.util.Locale.ROOT, counter.restart(),
-                            steps.start(counter.next(), counter.increment(), again),
+                OptionalLong start = again || !steps.separated(counter.increment())
+                        ? steps.start(counter, again)
+                        : OptionalLong.empty();
+                if (start.isPresent()) {
+                    statement.execute(String.format(Locale.ROOT, counter.restart(), start.getAsLong(),
                             steps.increment(counter.increment())));
                 }
             }
@@ -201,8 +205,11 @@ public final class JdbcEngine implements ClientEngine {
 
     /** What a schema change has left is taken over, and all of it committed. */
     void schemaChanged(EmbeddedDatabase.Session session) throws SQLException {
-        separateCounters(session.connection(), false);
-        readTables(session.connection());
+        try {
+            separateCounters(session.connection(), false);
+        } finally {
+            readTables(session.connection());
+        }
         session.commit();
     }
 
@@ -277,6 +284,12 @@ public final class JdbcEngine implements ClientEngine {
         boolean passing = state.startsWith("40") || state.startsWith("08") || state.startsWith("53")
                 || state.startsWith("57") || state.startsWith("58") || state.startsWith("HYT");
         return new EngineFailure(state, String.valueOf(failed.getMessage()), passing);
+    }
+
+    /** Whoever waits must hear of it: without an answer it would wait for ever. */
+    EngineFailure unexpected(Throwable thrown) {
+        LOG.error("{} failed in a way that databases do not announce", this, thrown);
+        return new EngineFailure("XX000", thrown.toString(), false);
     }
 
     // ------------------------------------------------------------------------------------------ positions

@@ -348,16 +348,23 @@ public final class JdbcSession implements ClientSession {
             end(State.IDLE);
             return null;
         } catch (SQLException failed) {
-            try {
-                session.rollback();
-            } catch (SQLException broken) {
-                failed.addSuppressed(broken);
-            }
-            end(State.IDLE);
+            undo(failed);
             return JdbcEngine.failure(failed);
+        } catch (RuntimeException | Error unexpected) {
+            undo(unexpected);
+            return engine.unexpected(unexpected);
         } finally {
             mutex.unlock();
         }
+    }
+
+    private void undo(Throwable failed) {
+        try {
+            session.rollback();
+        } catch (SQLException | RuntimeException broken) {
+            failed.addSuppressed(broken);
+        }
+        end(State.IDLE);
     }
 
     @Override

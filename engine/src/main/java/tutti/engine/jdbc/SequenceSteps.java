@@ -1,5 +1,7 @@
 package tutti.engine.jdbc;
 
+import java.util.OptionalLong;
+
 /**
  * Which values a node takes from sequences and identity columns, so that no two nodes take the same: with a step of n, each
  * takes every n-th, beginning at its own.
@@ -30,7 +32,31 @@ public record SequenceSteps(int node, int step) {
     }
 
     /**
-     * The first value that the node takes.
+     * The first value that the node takes. After a crash it takes none that may have been lost if there is room for that.
+     *
+     * @param again whether the database has been opened again, and its last values may have been lost
+     * @return nothing if the counter's range is too small for steps: it stays as it is, and of two nodes that take the same value as a key one loses
+     */
+    OptionalLong start(EmbeddedDatabase.Counter counter, boolean again) {
+        try {
+            if (Math.absExact(increment(counter.increment())) > counter.max() / 2 - counter.min() / 2) {
+                return OptionalLong.empty();
+            }
+            if (again) {
+                long skipped = start(counter.next(), counter.increment(), true);
+                if (counter.min() <= skipped && skipped <= counter.max()) {
+                    return OptionalLong.of(skipped);
+                }
+            }
+            long own = start(counter.next(), counter.increment(), false);
+            return counter.min() <= own && own <= counter.max() ? OptionalLong.of(own) : OptionalLong.empty();
+        } catch (ArithmeticException outOfRange) {
+            return again ? start(counter, false) : OptionalLong.empty();
+        }
+    }
+
+    /**
+     * Likewise, wherever that is.
      *
      * @param next value that the sequence would give
      * @param increment of the sequence now

@@ -12,12 +12,15 @@ import java.sql.Savepoint;
 import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import tutti.core.txn.KeyKind;
+import tutti.core.txn.KeySet;
 import tutti.engine.jdbc.hsqldb.HsqldbDatabase;
 import tutti.engine.jdbc.rows.CapturedWrites;
 
@@ -182,6 +185,27 @@ class JdbcReplicationTest {
             assertEquals(child.writes().keys().hash(parent),
                     removed.writes().keys().hash(keyPlace(removed, "table PUBLIC.T, key (ID) = (2)")),
                     "a child names its parent by the key that the parent goes by");
+        }
+    }
+
+    /** H2 admits such references. */
+    @ParameterizedTest
+    @CsvSource(delimiter = '|', quoteCharacter = '"', value = {"BIGINT|DECFLOAT|100|1E+2", "VARCHAR(9)|INTEGER|'7'|7",
+            "DATE|TIMESTAMP|DATE '2026-11-30'|TIMESTAMP '2026-11-30 00:00:00'", "INTEGER|DECIMAL(9, 2)|7|7.00",
+            "VARCHAR(9)|VARCHAR_IGNORECASE(9)|'a'|'a'"})
+    void aParentIsNamedByItsChildWhateverTheirTypesAre(String parent, String child, String key, String reference)
+            throws Exception {
+        try (EnginePair pair = EnginePair.inMemory(EngineKind.H2, "CREATE TABLE P (ID " + parent + " PRIMARY KEY)",
+                "CREATE TABLE C (ID INTEGER PRIMARY KEY, P " + child + " REFERENCES P (ID))")) {
+            pair.commit("INSERT INTO P VALUES (" + key + ")");
+            CapturedWrites born = pair.commit("INSERT INTO C VALUES (1, " + reference + ")");
+            CapturedWrites gone = pair.commit("DELETE FROM C", "DELETE FROM P");
+            KeySet children = born.writes().keys();
+            KeySet parents = gone.writes().keys();
+            assertTrue(IntStream.range(0, children.size()).anyMatch(i -> IntStream.range(0, parents.size())
+                    .anyMatch(j -> children.hash(i) == parents.hash(j) && children.kind(i) == KeyKind.REFERENCE
+                            && parents.kind(j).conflictsWith(KeyKind.REFERENCE))),
+                    () -> keys(born) + " " + keys(gone));
         }
     }
 

@@ -6,7 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.util.List;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.Map;
 import java.util.Set;
 import org.junit.jupiter.api.AfterEach;
@@ -224,6 +226,54 @@ class ServerEngineTest {
         commit(11, SHOP);
         assertEquals("8 10 11", rows(name));
         assertEquals("3D000", sqlState(change(12, DatabaseChange.Kind.RENAME, "other", TestServer.USER)));
+    }
+
+    /** Rows of a database that this node could not open again are not passed over. */
+    @Test
+    void aDatabaseThatIsNotOpenAfterItsRenamingIsNotTakenForDropped() throws Exception {
+        applier.close();
+        engine.close();
+        PostgresEngine first = PostgresEngine.open(TestServer.loops(), TestServer.reach(configured),
+                TestServer.settings(0));
+        AtomicBoolean fails = new AtomicBoolean();
+        engine = new ServerEngine(TestServer.loops(), TestServer.reach(configured), first, (settings, beside) -> {
+            if (fails.get()) {
+                throw new IOException("no connection is left");
+            }
+            return PostgresEngine.open(TestServer.loops(), settings, TestServer.settings(0), beside);
+        });
+        AtomicBoolean lost = new AtomicBoolean();
+        engine.onLost(() -> lost.set(true));
+        applier = engine.openApplier();
+        commit(8, SHOP);
+        fails.set(true);
+        Result<ExecuteResult> renamed = new Result<>();
+        applier.execute(9, Statement.database(new DatabaseChange(DatabaseChange.Kind.RENAME, shop, false, shop + "_renamed"),
+                TestServer.USER).toBytes(), renamed);
+        renamed.failure();
+        assertTrue(lost.get(), "the node begins anew");
+        Result<Void> passedOver = new Result<>();
+        applier.applyAndCommit(10, List.of(insert(SHOP, 10)), 10, passedOver);
+        assertTrue(passedOver.failure().isTrouble());
+        again();
+        assertEquals(9, EngineContract.position(engine));
+        commit(10, SHOP);
+        assertEquals("8 10", rows(shop + "_renamed"));
+    }
+
+    /** The node's server had gone down in the middle, and the others could not execute it. */
+    @Test
+    void whatWasBegunAndLeftOutKeepsNoNameFromOthers() throws Exception {
+        String name = "begun_" + shop;
+        TestServer.execute(admin, "INSERT INTO tutti.databases VALUES (8, '" + name + "', 'making')");
+        TestServer.execute(admin, "CREATE DATABASE " + name);
+        again();
+        Result<ExecuteResult> skipped = new Result<>();
+        applier.skip(8, new EngineFailure("42501", "the others could not execute it", false), skipped);
+        skipped.success();
+        assertNull(change(9, true, name).refusal());
+        assertNotNull(engine.member(name));
+        assertTrue(change(10, false, name).tookEffect());
     }
 
     private static String sqlState(ExecuteResult result) {

@@ -215,22 +215,24 @@ public final class H2Database extends OpenedDatabase {
     public List<Counter> counters(Connection connection) throws SQLException {
         List<Counter> counters = new ArrayList<>();
         try (PreparedStatement sequences = connection.prepareStatement("SELECT BASE_VALUE, INCREMENT, SEQUENCE_SCHEMA, "
-                + "SEQUENCE_NAME FROM INFORMATION_SCHEMA.SEQUENCES");
+                + "SEQUENCE_NAME, MINIMUM_VALUE, MAXIMUM_VALUE FROM INFORMATION_SCHEMA.SEQUENCES");
                 PreparedStatement columns = connection.prepareStatement("SELECT IDENTITY_BASE, IDENTITY_INCREMENT, "
-                        + "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME FROM INFORMATION_SCHEMA.COLUMNS "
+                        + "TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME, IDENTITY_MINIMUM, IDENTITY_MAXIMUM FROM INFORMATION_SCHEMA.COLUMNS "
                         + "WHERE IS_IDENTITY = 'YES'")) {
             try (ResultSet rows = sequences.executeQuery()) {
                 while (rows.next()) {
-                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER SEQUENCE "
-                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4))
-                            + " RESTART WITH %1$d INCREMENT BY %2$d"));
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), rows.getLong(5), rows.getLong(6),
+                            "ALTER SEQUENCE "
+                                    + escaped(rows.getString(3)) + "." + escaped(rows.getString(4))
+                                    + " RESTART WITH %1$d INCREMENT BY %2$d"));
                 }
             }
             try (ResultSet rows = columns.executeQuery()) {
                 while (rows.next()) {
-                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER TABLE "
-                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4)) + " ALTER COLUMN "
-                            + escaped(rows.getString(5)) + " SET INCREMENT BY %2$d RESTART WITH %1$d"));
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), rows.getLong(6), rows.getLong(7),
+                            "ALTER TABLE "
+                                    + escaped(rows.getString(3)) + "." + escaped(rows.getString(4)) + " ALTER COLUMN "
+                                    + escaped(rows.getString(5)) + " SET INCREMENT BY %2$d RESTART WITH %1$d"));
                 }
             }
         }
@@ -244,7 +246,8 @@ public final class H2Database extends OpenedDatabase {
 
     /**
      * Below SQL: {@code CHECKPOINT SYNC} holds the lock of the whole database until the device answers, for which everybody waits who connects
-     * or leaves.
+     * or leaves. What H2 has begun to write by itself, its own threads may not have written yet, and a commit of the store then finds nothing to do: they
+     * have when something that the store does alone comes back.
      */
     @Override
     public void sync() throws SQLException {
@@ -254,6 +257,7 @@ public final class H2Database extends OpenedDatabase {
         try {
             MVStore store = store();
             store.commit();
+            store.executeFilestoreOperation(() -> {});
             store.sync();
         } catch (MVStoreException failed) {
             throw new SQLException("what has been committed cannot be written to " + name() + ": "

@@ -234,14 +234,15 @@ public final class HsqldbDatabase extends OpenedDatabase {
     public List<Counter> counters(Connection connection) throws SQLException {
         List<Counter> counters = new ArrayList<>();
         try (PreparedStatement sequences = connection.prepareStatement("SELECT NEXT_VALUE, INCREMENT, SEQUENCE_SCHEMA, "
-                + "SEQUENCE_NAME FROM INFORMATION_SCHEMA.SEQUENCES WHERE SEQUENCE_SCHEMA <> 'SYSTEM_LOBS'");
+                + "SEQUENCE_NAME, MINIMUM_VALUE, MAXIMUM_VALUE FROM INFORMATION_SCHEMA.SEQUENCES WHERE SEQUENCE_SCHEMA <> 'SYSTEM_LOBS'");
                 PreparedStatement columns = connection.prepareStatement("SELECT TABLE_SCHEMA, TABLE_NAME, COLUMN_NAME "
                         + "FROM INFORMATION_SCHEMA.COLUMNS WHERE IS_IDENTITY = 'YES'")) {
             try (ResultSet rows = sequences.executeQuery()) {
                 while (rows.next()) {
-                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), "ALTER SEQUENCE "
-                            + escaped(rows.getString(3)) + "." + escaped(rows.getString(4))
-                            + " RESTART WITH %1$d INCREMENT BY %2$d"));
+                    counters.add(new Counter(rows.getLong(1), rows.getLong(2), rows.getLong(5), rows.getLong(6),
+                            "ALTER SEQUENCE "
+                                    + escaped(rows.getString(3)) + "." + escaped(rows.getString(4))
+                                    + " RESTART WITH %1$d INCREMENT BY %2$d"));
                 }
             }
             try (ResultSet rows = columns.executeQuery()) {
@@ -250,9 +251,11 @@ public final class HsqldbDatabase extends OpenedDatabase {
                             rows.getString(1));
                     NumberSequence sequence = table.getColumn(table.findColumn(rows.getString(3)))
                             .getIdentitySequence();
-                    counters.add(new Counter(sequence.peek(), sequence.getIncrement(), "ALTER TABLE "
-                            + escaped(rows.getString(1)) + "." + escaped(rows.getString(2)) + " ALTER COLUMN "
-                            + escaped(rows.getString(3)) + " RESTART WITH %1$d SET INCREMENT BY %2$d"));
+                    counters.add(new Counter(sequence.peek(), sequence.getIncrement(), sequence.getMinValue(),
+                            sequence.getMaxValue(),
+                            "ALTER TABLE "
+                                    + escaped(rows.getString(1)) + "." + escaped(rows.getString(2)) + " ALTER COLUMN "
+                                    + escaped(rows.getString(3)) + " RESTART WITH %1$d SET INCREMENT BY %2$d"));
                 }
             }
         }

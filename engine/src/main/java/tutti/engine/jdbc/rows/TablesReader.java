@@ -7,10 +7,13 @@ import java.sql.SQLException;
 import java.sql.Types;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
@@ -56,24 +59,57 @@ public final class TablesReader {
 
     private record Name(String schema, String name) {}
 
-    /** A table without its foreign keys. */
-    private record Body(List<String> columns, List<ValueForm> forms, List<Integer> types, @Nullable UniqueKey primary,
-            List<UniqueKey> unique) {}
+    /**
+     * A table's columns and keys.
+     *
+     * @param comparable which columns' values of the same form are equal, by what is equal here
+     * @param keys the columns of each, sorted
+     */
+    private record Body(List<String> columns, List<ValueForm> forms, List<Integer> types, List<String> comparable,
+            List<String> primary,
+            Set<List<String>> keys) {}
+
+    private record Pair(String parentColumn, String column) {}
+
+    private record Reference(Name child, Name parent, List<Pair> pairs, boolean cascades) {}
 
     private Tables read() throws SQLException {
         Map<Name, Body> bodies = new LinkedHashMap<>();
         for (Name name : names()) {
             bodies.put(name, body(name));
         }
+        Map<Name, List<Reference>> references = new HashMap<>();
+        for (Name name : bodies.keySet()) {
+            references.put(name, references(name, bodies));
+        }
+        references.values().forEach(all -> all.forEach(reference -> makeComparable(reference, bodies)));
         List<Table> tables = new ArrayList<>();
         for (Map.Entry<Name, Body> entry : bodies.entrySet()) {
             Body body = entry.getValue();
             Name name = entry.getKey();
-            tables.add(new Table(name.schema(), name.name(), body.columns(), body.forms(), body.types(), body.primary(),
-                    body.unique(), foreignKeys(name, bodies), Table.tableHash(name.schema(), name.name()),
+            List<UniqueKey> unique = body.keys().stream().map(key -> key(name, key, body)).toList();
+            List<ForeignKey> foreign = references.get(name).stream().map(reference -> foreignKey(reference, bodies))
+                    .toList();
+            tables.add(new Table(name.schema(), name.name(), body.columns(), List.copyOf(body.forms()), body.types(),
+                    body.primary().isEmpty() ? null : unique.getFirst(), unique, foreign,
+                    Table.tableHash(name.schema(), name.name()),
                     peculiarities.refusal(name.schema(), name.name())));
         }
         return Tables.of(tables);
+    }
+
+    /** Where what a child's column says of its parent has another form than in the parent, all keys of that count as one. */
+    private static void makeComparable(Reference reference, Map<Name, Body> bodies) {
+        Body child = bodies.get(reference.child());
+        Body parent = bodies.get(reference.parent());
+        for (Pair pair : reference.pairs()) {
+            int own = child.columns().indexOf(pair.column());
+            int place = parent.columns().indexOf(pair.parentColumn());
+            if (child.forms().get(own) != parent.forms().get(place)
+                    || !child.comparable().get(own).equals(parent.comparable().get(place))) {
+                parent.forms().set(place, ValueForm.OPAQUE);
+            }
+        }
     }
 
     private List<Name> names() throws SQLException {
@@ -93,6 +129,7 @@ public final class TablesReader {
         Map<Integer, String> columns = new TreeMap<>();
         Map<Integer, ValueForm> forms = new TreeMap<>();
         Map<Integer, Integer> types = new TreeMap<>();
+        Map<Integer, String> comparable = new TreeMap<>();
         try (ResultSet rows = meta.getColumns(null, pattern(name.schema()), pattern(name.name()), "%")) {
             while (rows.next()) {
                 int place = rows.getInt("ORDINAL_POSITION");
@@ -100,22 +137,17 @@ public final class TablesReader {
                 columns.put(place, column);
                 types.put(place, rows.getInt("DATA_TYPE"));
                 forms.put(place, form(name, column, rows.getInt("DATA_TYPE"), rows.getString("TYPE_NAME")));
+                comparable.put(place, comparable(rows.getInt("DATA_TYPE"), rows.getString("TYPE_NAME")));
             }
         }
-        List<String> columnNames = List.copyOf(columns.values());
-        List<ValueForm> columnForms = List.copyOf(forms.values());
-        Map<List<String>, UniqueKey> unique = new LinkedHashMap<>();
         List<String> primary = sorted(meta.getPrimaryKeys(null, name.schema(), name.name()));
+        Set<List<String>> keys = new LinkedHashSet<>();
         if (!primary.isEmpty()) {
-            unique.put(primary, key(name, primary, columnNames, columnForms));
+            keys.add(primary);
         }
-        for (List<String> index : uniqueIndexes(name)) {
-            if (!unique.containsKey(index)) {
-                unique.put(index, key(name, index, columnNames, columnForms));
-            }
-        }
-        return new Body(columnNames, columnForms, List.copyOf(types.values()), unique.get(primary),
-                List.copyOf(unique.values()));
+        keys.addAll(uniqueIndexes(name));
+        return new Body(List.copyOf(columns.values()), new ArrayList<>(forms.values()), List.copyOf(types.values()),
+                List.copyOf(comparable.values()), primary, keys);
     }
 
     private static List<String> sorted(ResultSet keys) throws SQLException {
@@ -143,15 +175,14 @@ public final class TablesReader {
         return List.copyOf(indexes.values());
     }
 
-    private UniqueKey key(Name table, List<String> sorted, List<String> columns, List<ValueForm> forms) {
-        List<Integer> places = sorted.stream().map(columns::indexOf).toList();
-        boolean opaque = places.stream().anyMatch(place -> forms.get(place) == ValueForm.OPAQUE);
+    private UniqueKey key(Name table, List<String> sorted, Body body) {
+        List<Integer> places = sorted.stream().map(body.columns()::indexOf).toList();
+        boolean opaque = places.stream().anyMatch(place -> body.forms().get(place) == ValueForm.OPAQUE);
         return new UniqueKey(places, Table.keySeed(table.schema(), table.name(), sorted), opaque,
                 !peculiarities.nullsMeet(table.schema(), table.name(), sorted));
     }
 
-    private List<ForeignKey> foreignKeys(Name name, Map<Name, Body> bodies) throws SQLException {
-        record Pair(String parentColumn, String column) {}
+    private List<Reference> references(Name name, Map<Name, Body> bodies) throws SQLException {
         Map<String, Name> parents = new HashMap<>();
         Set<String> cascading = new HashSet<>();
         Map<String, List<Pair>> pairs = new TreeMap<>();
@@ -167,25 +198,41 @@ public final class TablesReader {
                         .add(new Pair(rows.getString("PKCOLUMN_NAME"), rows.getString("FKCOLUMN_NAME")));
             }
         }
-        List<ForeignKey> foreign = new ArrayList<>();
+        List<Reference> references = new ArrayList<>();
         for (Map.Entry<String, List<Pair>> entry : pairs.entrySet()) {
             Name parent = parents.get(entry.getKey());
-            Body body = parent == null ? null : bodies.get(parent);
-            Body own = bodies.get(name);
-            if (parent == null || body == null || own == null) {
-                continue;
+            if (parent != null && bodies.containsKey(parent)) {
+                List<Pair> sorted = new ArrayList<>(entry.getValue());
+                sorted.sort(Comparator.comparing(Pair::parentColumn));
+                references.add(new Reference(name, parent, sorted, cascading.contains(entry.getKey())));
             }
-            List<Pair> sorted = new ArrayList<>(entry.getValue());
-            sorted.sort(java.util.Comparator.comparing(Pair::parentColumn));
-            List<String> parentColumns = sorted.stream().map(Pair::parentColumn).toList();
-            List<ValueForm> forms = parentColumns.stream()
-                    .map(column -> body.forms().get(body.columns().indexOf(column))).toList();
-            foreign.add(new ForeignKey(sorted.stream().map(pair -> own.columns().indexOf(pair.column())).toList(),
-                    forms, parent.schema() + "." + parent.name(), parentColumns,
-                    Table.keySeed(parent.schema(), parent.name(), parentColumns), forms.contains(ValueForm.OPAQUE),
-                    cascading.contains(entry.getKey())));
         }
-        return List.copyOf(foreign);
+        return references;
+    }
+
+    private static ForeignKey foreignKey(Reference reference, Map<Name, Body> bodies) {
+        Name parent = reference.parent();
+        Body body = bodies.get(parent);
+        Body own = bodies.get(reference.child());
+        List<String> parentColumns = reference.pairs().stream().map(Pair::parentColumn).toList();
+        List<ValueForm> forms = parentColumns.stream().map(column -> body.forms().get(body.columns().indexOf(column)))
+                .toList();
+        return new ForeignKey(reference.pairs().stream().map(pair -> own.columns().indexOf(pair.column())).toList(),
+                forms,
+                parent.schema() + "." + parent.name(), parentColumns,
+                Table.keySeed(parent.schema(), parent.name(), parentColumns),
+                forms.contains(ValueForm.OPAQUE), reference.cascades());
+    }
+
+    /** What is the same of two columns whose values are equal, by the engine, if their forms are: exact numbers by their value, texts, and others of one type. */
+    private static String comparable(int type, String typeName) {
+        return switch (type) {
+            case Types.CHAR, Types.VARCHAR, Types.LONGVARCHAR, Types.NCHAR, Types.NVARCHAR -> "text";
+            case Types.TINYINT, Types.SMALLINT, Types.INTEGER, Types.BIGINT -> "number";
+            case Types.NUMERIC, Types.DECIMAL ->
+                typeName.toUpperCase(Locale.ROOT).contains("DECFLOAT") ? "DECFLOAT" : "number";
+            default -> type + typeName.toUpperCase(Locale.ROOT);
+        };
     }
 
     private ValueForm form(Name table, String column, int type, String typeName) {
@@ -198,7 +245,7 @@ public final class TablesReader {
                 if (peculiarities.collated(table.schema(), table.name(), column)) {
                     yield ValueForm.OPAQUE;
                 }
-                yield typeName.toUpperCase(java.util.Locale.ROOT).contains("IGNORECASE")
+                yield typeName.toUpperCase(Locale.ROOT).contains("IGNORECASE")
                         ? ValueForm.FOLDED
                         : ValueForm.PLAIN;
             }

@@ -709,11 +709,15 @@ public final class PostgresApplier implements Applier {
         }
     }
 
+    private static EngineFailure closedApplier() {
+        return new EngineFailure("57P01", "the applier is closed", false);
+    }
+
     /** Does something on the event loop with a connection of that role, made if there is none. */
     private void onConnection(Role role, Completion<?> done, Consumer<BackendConnection> action) {
         loop.execute(() -> {
             if (closed) {
-                done.failed(new EngineFailure("57P01", "the applier is closed", false));
+                done.failed(closedApplier());
                 return;
             }
             BackendConnection open = connections.get(role);
@@ -724,11 +728,18 @@ public final class PostgresApplier implements Applier {
             engine.connectApplier(loop, role).whenComplete((server, failed) -> loop.execute(() -> {
                 if (failed != null) {
                     done.failed(failure(failed));
+                } else if (closed) {
+                    server.close();
+                    done.failed(closedApplier());
                 } else {
                     connections.put(role, server);
                     touched.remove(role);
                     engine.registerApplier(server, this);
-                    CompletableFuture<Void> _ = server.closed().thenRun(() -> connections.remove(role, server));
+                    CompletableFuture<Void> _ = server.closed().thenRun(() -> {
+                        if (connections.remove(role, server)) {
+                            end(server);
+                        }
+                    });
                     guarded(done, action, server);
                 }
             }));

@@ -197,6 +197,7 @@ public final class PostgresExecutor implements Executor {
             return;
         }
         var _ = engine.connectExecutor(loop, role, all.transaction).whenComplete((made, failed) -> loop.execute(() -> {
+            BackendConnection earlier = connections.get(role);
             if (failed != null) {
                 then.with(null, failed instanceof CompletionException && failed.getCause() != null
                         ? failed.getCause()
@@ -204,6 +205,9 @@ public final class PostgresExecutor implements Executor {
             } else if (closed) {
                 made.close();
                 then.with(null, null);
+            } else if (earlier != null) {
+                made.close(); // one was on its way already
+                then.with(earlier, null);
             } else {
                 keep(role, made);
                 then.with(made, null);

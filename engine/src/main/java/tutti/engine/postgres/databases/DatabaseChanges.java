@@ -192,7 +192,7 @@ final class DatabaseChanges {
             return hasPlaced(from, "renamed");
         }
         connection.execute(record(position - 1), TIMEOUT);
-        server.forget(Long.parseLong(id));
+        server.leave(Long.parseLong(id));
         String now = from;
         try {
             connection.execute("SELECT pg_catalog.pg_terminate_backend(pid, " + LEAVING.toMillis()
@@ -203,7 +203,20 @@ final class DatabaseChanges {
             now = result.tookEffect() ? to : from;
             return result;
         } finally {
-            server.open(Long.parseLong(id), now, settings.inDatabase(now));
+            openAgain(Long.parseLong(id), now);
+        }
+    }
+
+    /** The next life opens all. */
+    private void openAgain(long id, String name) throws IOException, InterruptedException {
+        boolean opened = false;
+        try {
+            server.open(id, name, settings.inDatabase(name));
+            opened = true;
+        } finally {
+            if (!opened) {
+                server.lost();
+            }
         }
     }
 
@@ -225,6 +238,7 @@ final class DatabaseChanges {
         boolean begun = ask(connection, "SELECT 1 FROM tutti.databases WHERE state = 'making' AND id = " + position
                 + " AND name = " + name) != null;
         if (!begun) {
+            dropUnfinished(connection);
             if (isTaken(connection, change.name())) {
                 return refused("42P04", "database \"" + change.name() + "\" already exists");
             }
@@ -330,6 +344,15 @@ final class DatabaseChanges {
                 ? refused("3D000", "database \"" + name + "\" does not exist")
                 : refused("0A000", "database \"" + name + "\" was not made through a node, and is not " + what
                         + " through one: it must be " + what + " at every node's PostgreSQL");
+    }
+
+    /** What this node had begun at positions that were left out in the end: no other node has it, and a later database may have the name. */
+    private static void dropUnfinished(BackendConnection connection) throws IOException, InterruptedException {
+        for (List<@Nullable String> row : connection
+                .execute("SELECT id, name FROM tutti.databases WHERE state = 'making'", TIMEOUT).rows()) {
+            dropServers(connection, Objects.requireNonNull(row.get(1)));
+            connection.execute("DELETE FROM tutti.databases WHERE id = " + row.getFirst(), TIMEOUT);
+        }
     }
 
     /** With the roles that the node has made for it. Clients that are connected to it are sent away. */

@@ -2,6 +2,7 @@ package tutti.engine.postgres.databases;
 
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import org.jspecify.annotations.Nullable;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine.Applier;
 import tutti.core.spi.Engine.ExecuteResult;
@@ -35,20 +36,34 @@ final class ServerApplier implements Applier {
 
     @Override
     public void apply(long position, List<WriteSet> writes, Completion<Void> done) {
-        List<WriteSet> contents = contents(writes);
-        current.apply(position, contents, done);
+        List<WriteSet> contents = contents(writes, done);
+        if (contents != null) {
+            current.apply(position, contents, done);
+        }
     }
 
     @Override
     public void applyAndCommit(long first, List<WriteSet> writes, long last, Completion<Void> done) {
-        List<WriteSet> contents = contents(writes);
-        current.applyAndCommit(first, contents, last, done);
+        List<WriteSet> contents = contents(writes, done);
+        if (contents != null) {
+            current.applyAndCommit(first, contents, last, done);
+        }
     }
 
-    /** Chooses the applier of their database. What is of one that has been dropped changes nothing, but has its position. */
-    private List<WriteSet> contents(List<WriteSet> writes) {
-        Applier chosen = appliers.in(DatabaseTag.database(writes.getFirst().changes()));
+    /**
+     * Chooses the applier of their database. What is of one that has been dropped changes nothing, but has its position.
+     *
+     * @return null if the database is not there now, which {@code done} is told
+     */
+    private @Nullable List<WriteSet> contents(List<WriteSet> writes, Completion<Void> done) {
+        long database = DatabaseTag.database(writes.getFirst().changes());
+        Applier chosen = appliers.in(database);
         if (chosen == null) {
+            EngineFailure absent = server.absent(database);
+            if (absent.isTrouble()) {
+                done.failed(absent);
+                return null;
+            }
             current = appliers.configured();
             return List.of(WriteSet.EMPTY);
         }
@@ -80,8 +95,12 @@ final class ServerApplier implements Applier {
         }
         Applier chosen = appliers.in(database);
         if (chosen == null) {
-            done.succeeded(new ExecuteResult(
-                    new EngineFailure("3D000", "the database has been dropped meanwhile", false), new byte[0]));
+            EngineFailure absent = server.absent(database);
+            if (absent.isTrouble()) {
+                done.failed(absent);
+            } else {
+                done.succeeded(new ExecuteResult(absent, new byte[0]));
+            }
         } else {
             current = chosen;
             chosen.execute(position, DatabaseTag.content(statement), done);

@@ -52,6 +52,7 @@ public final class ServerEngine implements Engine {
     private final String configuredName;
     private final Opener opener;
     private final Map<Long, Member> members = new ConcurrentHashMap<>();
+    private final Set<Long> away = ConcurrentHashMap.newKeySet();
     private final DatabaseChanges changes;
     /** Of appliers of one database, those that the node knows. */
     private final Map<Applier, Applier> known = new ConcurrentHashMap<>();
@@ -112,9 +113,24 @@ public final class ServerEngine implements Engine {
         }
         engine.onLost(this::lost);
         Member before = members.put(id, new Member(id, name, engine));
+        away.remove(id);
         if (before != null) {
             before.engine().close();
         }
+    }
+
+    /** Closes a database's engine until another one is opened; what is to be done there meanwhile is the {@linkplain #absent trouble} of this node. Blocks. */
+    void leave(long id) {
+        away.add(id);
+        forget(id);
+    }
+
+    /** Why nothing can be done in a database that has no engine. */
+    EngineFailure absent(long database) {
+        return away.contains(database) || of(database) != null
+                ? new EngineFailure("57P03", "the database is being renamed, or could not be opened after that",
+                        EngineFailure.Kind.TROUBLE)
+                : new EngineFailure("3D000", "the database has been dropped meanwhile", false);
     }
 
     /** A database is about to be dropped. */
@@ -289,7 +305,8 @@ public final class ServerEngine implements Engine {
         all().forEach(engine -> engine.onLost(this::lost));
     }
 
-    private void lost() {
+    /** The node begins anew. */
+    void lost() {
         lost.getAndSet(() -> {}).run();
     }
 

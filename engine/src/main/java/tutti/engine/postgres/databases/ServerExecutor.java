@@ -12,10 +12,12 @@ import tutti.core.txn.WriteSet;
 
 /** Executes each request in its database; requests of several are not executed together. */
 final class ServerExecutor implements Executor {
+    private final ServerEngine server;
     private final OfDatabases<Executor> executors;
     private Executor current;
 
     ServerExecutor(ServerEngine server) {
+        this.server = server;
         executors = new OfDatabases<>(server, server.configured(), engine -> engine.openExecutor(),
                 new OfDatabases.Listener<>() {
                     @Override
@@ -37,8 +39,13 @@ final class ServerExecutor implements Executor {
         Executor chosen = executors.in(database);
         if (chosen == null) {
             current = executors.configured();
-            done.succeeded(new Executed(WriteSet.EMPTY,
-                    new Response("3D000", "the database has been dropped meanwhile", new byte[0])));
+            EngineFailure absent = server.absent(database);
+            if (absent.isTrouble()) {
+                done.failed(absent);
+            } else {
+                done.succeeded(
+                        new Executed(WriteSet.EMPTY, new Response(absent.sqlState(), absent.message(), new byte[0])));
+            }
             return;
         }
         current = chosen;
