@@ -136,9 +136,17 @@ final class CommittedEntries implements StateMachine, InternalCommitAware {
         lastKnown = table.positions();
         listener.committed(of, operation, counts);
         bytesSinceCheckpoint += operation.bodyBytes();
-        if (index - checkpointIndex >= CHECKPOINT_ENTRIES || bytesSinceCheckpoint >= segmentBytes) {
+        if (wantsCheckpoint(index - checkpointIndex, bytesSinceCheckpoint, segmentBytes)) {
             checkpoint();
         }
+    }
+
+    /**
+     * Whether so much lies behind the last checkpoint that there is to be another. MicroRaft is given all that does when a node starts, and
+     * its memory has room for some 20,000 entries.
+     */
+    static boolean wantsCheckpoint(long entries, long bytes, int segmentBytes) {
+        return entries >= CHECKPOINT_ENTRIES || bytes >= segmentBytes;
     }
 
     /**

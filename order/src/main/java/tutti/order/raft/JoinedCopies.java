@@ -22,8 +22,12 @@ import tutti.runtime.Machine;
  * nobody has another one either: all members begin with this log, and in a term in which none of them has voted for another.
  *
  * <p>
+ * <b>Checkpoints</b> lie in it as often as in any log: all entries are committed, and a node that starts gives Raft, whose memory is bounded, what
+ * lies behind the newest.
+ *
+ * <p>
  * <b>Members</b> that were changed by command are those of the position, where their configurations have them; who took part in Raft
- * follows from the base and the log, as for any node that starts again. Which directories they had, as messages in the log tell, counts no more.
+ * follows from the base and the log. Which directories they had, as messages in the log tell, counts no more.
  */
 final class JoinedCopies {
     private static final long CACHE_BYTES = 1 << 16;
@@ -32,11 +36,18 @@ final class JoinedCopies {
     private final SegmentedLog joined;
     private final SenderTable table;
     private final long position;
+    private final int segmentBytes;
+    private final List<Checkpoints.Checkpoint> checkpoints = new ArrayList<>();
+    /** Changes of those who take part, behind the first checkpoint. */
+    private final List<VotingGroups.Group> groups = new ArrayList<>();
+    private long bytesSinceCheckpoint;
 
-    private JoinedCopies(SegmentedLog joined, SenderTable table, long position) {
+    private JoinedCopies(SegmentedLog joined, Checkpoints.Checkpoint from, long position, int segmentBytes) {
         this.joined = joined;
-        this.table = table;
+        this.table = SenderTable.of(from.table());
         this.position = position;
+        this.segmentBytes = segmentBytes;
+        checkpoints.add(from);
     }
 
     /** As {@link OrderDescriptor#join}. */
@@ -48,16 +59,17 @@ final class JoinedCopies {
         long reached;
         try (SegmentedLog log = SegmentedLog.open(machine, into.directory(LOG), config.segmentBytes(), CACHE_BYTES,
                 from.index() + 1)) {
-            JoinedCopies joining = new JoinedCopies(log, SenderTable.of(from.table()), position);
+            JoinedCopies joining = new JoinedCopies(log, from, position, config.segmentBytes());
             for (Directory copy : copies) {
                 joining.add(copy.directory(LOG));
             }
             log.flush();
             reached = joining.table.positions();
-            writeMembers(config, copies, reached, log.lastIndex(), into);
+            Set<Integer> founders = writeMembers(config, copies, reached, into);
+            joining.writeGroups(base, founders, into);
+            Checkpoints.write(into, joining.checkpoints);
             term = log.lastIndex() < log.firstIndex() ? from.term() : log.term(log.lastIndex());
         }
-        Checkpoints.write(into, List.of(from));
         for (int node : config.members().keySet()) {
             if (node != config.self()) {
                 MetNodes.begins(into, node, reached);
@@ -69,9 +81,9 @@ final class JoinedCopies {
 
     /**
      * Who the members are that begin with this: the newest list of the copies that is no newer than the position, each node where the
-     * configuration has it. Later lists follow from the log.
+     * configuration has it. Later lists follow from the log. Answers with whom the cluster began.
      */
-    private static void writeMembers(RaftOrderConfig config, List<Directory> copies, long position, long last,
+    private static Set<Integer> writeMembers(RaftOrderConfig config, List<Directory> copies, long position,
             Directory into) throws IOException {
         MemberList then = null;
         Set<Integer> founders = config.members().keySet();
@@ -96,8 +108,20 @@ final class JoinedCopies {
         }
         if (then != null) {
             then.at(config).write(into);
-            VotingGroups.copy(copies.getFirst(), into, last);
         }
+        return founders;
+    }
+
+    /** Who took part, if that has changed: up to the first checkpoint the base knows it, behind that the log. */
+    private void writeGroups(Directory base, Set<Integer> founders, Directory into) throws IOException {
+        long first = checkpoints.getFirst().index();
+        List<VotingGroups.Group> all = new ArrayList<>(VotingGroups.read(base));
+        all.removeIf(each -> each.index() > first);
+        if (all.isEmpty()) {
+            all.add(new VotingGroups.Group(0, founders, founders));
+        }
+        all.addAll(groups);
+        VotingGroups.write(into, new VotingGroups.Image(all));
     }
 
     /** The one behind which a copy begins. Of a log that begins with its first entry the oldest checkpoint may be a later one. */
@@ -159,7 +183,18 @@ final class JoinedCopies {
             throw new IOException("entries " + (joined.lastIndex() + 1) + " to " + (entry.index() - 1)
                     + " are missing: what was ordered between two copies is in none of them");
         }
-        joined.append(entry.kind() == LogEntry.BATCH ? batch(entry) : entry);
+        LogEntry added = entry.kind() == LogEntry.BATCH ? batch(entry) : entry;
+        joined.append(added);
+        if (added.kind() == LogEntry.GROUP) {
+            GroupChange change = GroupChange.of(added.body());
+            groups.add(new VotingGroups.Group(added.index(), change.members(), change.voters()));
+        }
+        bytesSinceCheckpoint += added.body().length;
+        if (CommittedEntries.wantsCheckpoint(added.index() - checkpoints.getLast().index(), bytesSinceCheckpoint,
+                segmentBytes)) {
+            checkpoints.add(new Checkpoints.Checkpoint(added.index(), added.term(), table.image()));
+            bytesSinceCheckpoint = 0;
+        }
         return true;
     }
 

@@ -80,8 +80,8 @@ final class OrderCopy implements CopiedOrder.Copy {
         Checkpoints.write(into, from);
         if (members.changed()) {
             members.write(into);
-            VotingGroups.write(into, groups);
         }
+        VotingGroups.write(into, groups);
         met.write(into);
         NodeDirectory.copied(into, cluster, term);
     }

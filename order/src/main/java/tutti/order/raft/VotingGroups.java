@@ -48,11 +48,15 @@ final class VotingGroups {
     /** @param first what a directory begins with that has no such file */
     VotingGroups(Directory directory, Group first) throws IOException {
         this.directory = directory;
-        if (directory.exists(FILE)) {
-            RaftFiles.read(directory, FILE, Image.class).groups().forEach(each -> byIndex.put(each.index(), each));
-        } else {
+        read(directory).forEach(each -> byIndex.put(each.index(), each));
+        if (byIndex.isEmpty()) {
             byIndex.put(first.index(), first);
         }
+    }
+
+    /** Those of a directory, ascending; none if it has no such file. */
+    static List<Group> read(Directory directory) throws IOException {
+        return directory.exists(FILE) ? RaftFiles.read(directory, FILE, Image.class).groups() : List.of();
     }
 
     /** As of an entry that is no older than the oldest checkpoint. */
@@ -89,16 +93,10 @@ final class VotingGroups {
         return new Image(List.copyOf(byIndex.values()));
     }
 
-    /** Copies them to another directory, up to an entry; does nothing if there are none. */
-    static void copy(Directory from, Directory into, long last) throws IOException {
-        if (from.exists(FILE)) {
-            write(into, new Image(RaftFiles.read(from, FILE, Image.class).groups().stream()
-                    .filter(each -> each.index() <= last).toList()));
-        }
-    }
-
-    /** Writes them into a directory. */
+    /** Writes them into a directory, if they have changed since the cluster began. */
     static void write(Directory into, Image image) throws IOException {
-        RaftFiles.write(into, FILE, image);
+        if (image.groups().getLast().index() > 0) {
+            RaftFiles.write(into, FILE, image);
+        }
     }
 }

@@ -20,6 +20,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import tutti.core.schema.ByteStrings;
 import tutti.core.spi.Group;
+import tutti.order.Recorder;
 import tutti.order.batch.Batch;
 import tutti.order.batch.SenderTable;
 import tutti.runtime.Directory;
@@ -94,7 +95,7 @@ class JoinedCopiesTest {
         try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, joined.directory("log"), CONFIG.segmentBytes(),
                 1 << 16)) {
             Checkpoints checkpoints = new Checkpoints(joined, log);
-            SenderTable table = SenderTable.of(checkpoints.newest().table());
+            SenderTable table = SenderTable.of(checkpoints.oldest().table());
             for (long index = log.firstIndex(); index <= log.lastIndex(); index++) {
                 LogEntry entry = log.read(index);
                 if (entry.kind() == LogEntry.BATCH) {
@@ -219,6 +220,60 @@ class JoinedCopiesTest {
         assertTrue(met.knows(3, 17));
         assertTrue(met.replaced(3, 99, end, end + 1));
         assertFalse(met.knows(3, 17));
+    }
+
+    /** Raft is given what lies behind the newest checkpoint, and forgets of that what it has no room for. */
+    @Test
+    void aNodeBeginsWithAnyNumberOfEntries() throws Exception {
+        int entries = 30_000;
+        RaftOrderConfig config = RaftOrderConfig.of(0, RaftNodes.members(1)).withSegmentBytes(1 << 20);
+        Directory base = PathDirectory.of(directory.resolve("base"));
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, base.directory("log"), config.segmentBytes(),
+                1 << 16)) {
+            for (int index = 1; index <= entries; index++) {
+                log.append(new LogEntry(index, 1, LogEntry.BATCH,
+                        new Batch(0, 1, index, ByteStrings.of(List.of(new byte[1]))).bytes()));
+            }
+            log.flush();
+        }
+        NodeDirectory.copied(base, "the cluster", 1);
+        Directory into = PathDirectory.of(directory.resolve("joined"));
+        assertEquals(entries, JoinedCopies.write(config, RealMachine.INSTANCE, List.of(base), entries, into));
+        OrderCopy.adopt(config, RealMachine.INSTANCE, into, 4711);
+        Recorder recorder = new Recorder();
+        try (RaftOrder order = RaftOrder.open(config, RealMachine.INSTANCE, into)) {
+            order.join(recorder);
+            order.start(entries - 1, recorder);
+            assertEquals(entries, recorder.awaitCount(1).getFirst().position());
+        }
+    }
+
+    /** A node begins with those as of the newest checkpoint, behind which changes may lie. */
+    @Test
+    void whoTakesPartIsKnownAsOfEachCheckpoint() throws Exception {
+        RaftOrderConfig config = nodes(0, 7);
+        Directory base = PathDirectory.of(directory.resolve("base"));
+        Set<Integer> founders = Set.of(0, 7);
+        Set<Integer> more = Set.of(0, 3, 7);
+        try (SegmentedLog log = SegmentedLog.open(RealMachine.INSTANCE, base.directory("log"), config.segmentBytes(),
+                1 << 16)) {
+            log.append(entry(1));
+            log.append(new LogEntry(2, 1, LogEntry.GROUP,
+                    new GroupChange(3, GroupChange.Step.COMES, more, founders).bytes()));
+            log.append(new LogEntry(3, 1, LogEntry.GROUP,
+                    new GroupChange(3, GroupChange.Step.VOTES, more, more).bytes()));
+            for (long index = 4; index <= 40; index++) {
+                log.append(entry(index));
+            }
+            log.flush();
+        }
+        NodeDirectory.copied(base, "the cluster", 77);
+        Directory into = PathDirectory.of(directory.resolve("joined"));
+        JoinedCopies.write(config, RealMachine.INSTANCE, List.of(base), positions(30), into);
+        VotingGroups groups = new VotingGroups(into, new VotingGroups.Group(0, Set.of(0), Set.of(0)));
+        assertEquals(new VotingGroups.Group(0, founders, founders), groups.before(1));
+        assertEquals(new VotingGroups.Group(2, more, founders), groups.before(2));
+        assertEquals(new VotingGroups.Group(3, more, more), groups.before(20));
     }
 
     @Test
