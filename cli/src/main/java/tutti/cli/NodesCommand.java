@@ -17,6 +17,7 @@ import tutti.cluster.MemberChanges;
 import tutti.command.Failure;
 import tutti.command.Program;
 import tutti.command.Screen;
+import tutti.server.config.HostPort;
 import tutti.server.http.NodeStatus;
 import tutti.server.http.StatusJson;
 
@@ -72,8 +73,10 @@ final class NodesCommand {
             if (id < 0 || id > 255) {
                 throw Failure.usage("numbers of nodes are 0 to 255, not " + id, "");
             }
-            if (!address.matches(".+:\\d{1,5}")) {
-                throw Failure.usage("'" + address + "' is no address: it has no port",
+            try {
+                var _ = HostPort.parse(address);
+            } catch (IllegalArgumentException wrong) {
+                throw Failure.usage("'" + address + "' is no address: " + wrong.getMessage(),
                         "say where the others reach the node's order, as in 10.0.0.4:7400");
             }
         }

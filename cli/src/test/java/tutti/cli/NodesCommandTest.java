@@ -142,7 +142,8 @@ class NodesCommandTest {
     /** Nothing of it could be taken back. */
     @Test
     void whatCannotBeMeantChangesNothing() {
-        assertTrue(nodes(Program.FAILURE, "add", "3", "host").contains("'host' is no address: it has no port"));
+        assertTrue(nodes(Program.FAILURE, "add", "3", "host").contains("'host' is no address: must be host:port"));
+        assertTrue(nodes(Program.FAILURE, "move", "3", "host:74000").contains("the port must be 1 to 65535"));
         assertTrue(nodes(Program.FAILURE, "add", "300", "h:4").contains("numbers of nodes are 0 to 255, not 300"));
         assertTrue(nodes(Program.FAILURE, "replace", "0", "0", "h:4").contains("cannot take the place of itself"));
         assertTrue(nodes(Program.FAILURE, "replace", "9", "3", "h:4")

@@ -4,6 +4,8 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +30,8 @@ import tutti.core.spi.Group;
  */
 final class MemberChanges {
     private static final Logger LOG = LoggerFactory.getLogger(MemberChanges.class);
+    /** Where a node is. */
+    private static final Pattern PLACE = Pattern.compile(".+:(\\d{1,5})");
     private static final long PATIENCE_NANOS = 5_000_000_000L;
 
     /** What of the node is needed here. */
@@ -164,6 +168,9 @@ final class MemberChanges {
     /** What only whoever asks can see: how it would go on. */
     private @Nullable String refusal(Control.Changed change) {
         String address = change.addresses().get(change.node());
+        if (change.step() != Control.Changed.Step.REMOVED && !isPlace(address)) {
+            return "'" + address + "' is no host:port, with a port of 1 to 65535";
+        }
         if (change.addresses().entrySet().stream()
                 .anyMatch(each -> each.getKey() != change.node() && each.getValue().equals(address))) {
             return "another node is at " + address;
@@ -182,6 +189,15 @@ final class MemberChanges {
                 ? null
                 : "of the nodes " + left + " that would be left, this one reaches " + reached
                         + ", which is no majority: start others first";
+    }
+
+    private static boolean isPlace(@Nullable String address) {
+        Matcher parts = PLACE.matcher(String.valueOf(address));
+        if (!parts.matches()) {
+            return false;
+        }
+        int port = Integer.parseInt(parts.group(1));
+        return port >= 1 && port <= 65535;
     }
 
     // ------------------------------------------------------------------------------------------ what is delivered

@@ -9,6 +9,8 @@ import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.spi.Group;
 import tutti.runtime.Directory;
 
@@ -22,6 +24,7 @@ import tutti.runtime.Directory;
  * @param founders the same as numbers
  */
 record MemberList(Group.Members now, String words, Set<Integer> founders) {
+    private static final Logger LOGGER = LoggerFactory.getLogger(MemberList.class);
     /** The file with them, where they have changed. */
     static final String FILE = "members";
 
@@ -85,23 +88,25 @@ record MemberList(Group.Members now, String words, Set<Integer> founders) {
         return "node " + node + " of " + words;
     }
 
-    /** Where the others are, and those that were removed and still take part. */
+    /**
+     * Where the others are, and those that were removed and still take part. Not one whose address is none: all nodes have the list, and go
+     * on without that one until it is moved or removed.
+     */
     SortedMap<Integer, InetSocketAddress> others(int self, VotingGroups.Group group) {
+        SortedMap<Integer, String> texts = new TreeMap<>(now.removed());
+        texts.keySet().retainAll(group.members());
+        texts.putAll(now.addresses());
+        texts.remove(self);
         SortedMap<Integer, InetSocketAddress> others = new TreeMap<>();
-        now.addresses().forEach((id, text) -> others.put(id, address(text)));
-        now.removed().forEach((id, text) -> {
-            if (group.members().contains(id)) {
+        texts.forEach((id, text) -> {
+            try {
                 others.put(id, address(text));
+            } catch (IllegalArgumentException none) {
+                LOGGER.error("node {}: nobody can connect to node {} at '{}', which is no address: move or remove it"
+                        + " (`tutti nodes`)", self, id, text, none);
             }
         });
-        others.remove(self);
         return others;
-    }
-
-    /** @throws IllegalArgumentException if an address is none */
-    static void check(Group.Members members) {
-        members.addresses().values().forEach(MemberList::address);
-        members.removed().values().forEach(MemberList::address);
     }
 
     private static InetSocketAddress address(String text) {

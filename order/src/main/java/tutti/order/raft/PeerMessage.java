@@ -190,11 +190,6 @@ sealed interface PeerMessage extends Encoded {
         static final Schema<Members> SCHEMA = Schema
                 .message("members", 14, Members.class, "The members of the cluster, once they have changed.")
                 .of(Field.of("now", Group.Members.SCHEMA, Members::now), Members::new);
-
-        /** @throws IllegalArgumentException if an address is none */
-        public Members {
-            MemberList.check(now);
-        }
     }
 
     /** All of them. */

@@ -2,8 +2,8 @@ package tutti.order.raft;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNull;
-import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import java.net.InetSocketAddress;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
@@ -58,11 +58,12 @@ class MemberListTest {
     }
 
     @Test
-    void anAddressIsHostAndPort() {
-        MemberList.check(list(Map.of(0, "[::1]:7400"), Set.of(), Map.of()).now());
+    void nobodyConnectsWhereNoAddressIs() {
         for (String wrong : new String[]{"host", ":7400", "host:port", "host:70000"}) {
-            assertThrows(IllegalArgumentException.class,
-                    () -> MemberList.check(list(Map.of(0, wrong), Set.of(), Map.of()).now()), wrong);
+            MemberList list = list(Map.of(0, "a:1", 1, "[::1]:7400", 2, wrong), Set.of(), Map.of(3, wrong));
+            assertEquals(Map.of(1, InetSocketAddress.createUnresolved("[::1]", 7400)),
+                    list.others(0, group(FOUR, THREE)),
+                    wrong);
         }
     }
 }

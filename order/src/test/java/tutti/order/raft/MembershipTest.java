@@ -109,6 +109,24 @@ class MembershipTest {
         orders.values().forEach(order -> order.members(now));
     }
 
+    /** All nodes have the message, and would fail where it is. */
+    @Test
+    void allGoOnWhenANodeIsToBeWhereNoAddressIs() throws Exception {
+        submit(0, 1, 5);
+        SortedMap<Integer, String> mistyped = addresses(all);
+        mistyped.put(3, "host:70000");
+        Group.Members now = new Group.Members(++number, mistyped, Set.of(3), new TreeMap<>());
+        orders.values().forEach(order -> order.members(now));
+        submit(1, 6, 10);
+        stop(2);
+        start(2, founders, 5);
+        at(2).awaitView(v -> v.majority() && v.members().size() == 3);
+        submit(2, 11, 15);
+        assertEquals(now, orders.get(2).members());
+        tell(Set.of(0, 1, 2), Set.of(), Set.of(3));
+        submit(0, 16, 20);
+    }
+
     private void giveCopy(int donor, int receiver, long after, long position) throws Exception {
         CompletableFuture<CopiedOrder.Copy> taken = new CompletableFuture<>();
         orders.get(donor).copy(after, taken::complete);

@@ -11,6 +11,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.node.ReplicaNode;
+import tutti.server.config.HostPort;
 import tutti.server.config.NodeConfig;
 
 /**
@@ -32,7 +33,7 @@ final class OperationAnswers {
     private static final Pattern DECISION = Pattern.compile("(skip|keep)=(\\d{1,18})");
     private static final Pattern AFTER = Pattern.compile("after=(\\d{1,18})");
     private static final Pattern MEMBER = Pattern
-            .compile("(add|remove|move)=(\\d{1,3})(?:&order=([\\w.\\-\\[\\]:]{1,255}:\\d{1,5}))?");
+            .compile("(add|remove|move)=(\\d{1,3})(?:&order=([\\w.\\-\\[\\]:]{1,262}))?");
     private static final Pattern KEEPERS = Pattern.compile("all|\\d{1,3}(,\\d{1,3})*");
     private static final Pattern COUNT = Pattern.compile("count=(\\d{1,4})");
 
@@ -116,7 +117,8 @@ final class OperationAnswers {
     private static ReplicaNode.@Nullable MemberChange memberChange(String query) {
         Matcher wanted = MEMBER.matcher(query);
         if (!wanted.matches() || Integer.parseInt(wanted.group(2)) > 255
-                || wanted.group(1).equals("remove") != (wanted.group(3) == null)) {
+                || wanted.group(1).equals("remove") != (wanted.group(3) == null)
+                || (wanted.group(3) != null && !isPlace(wanted.group(3)))) {
             return null;
         }
         int node = Integer.parseInt(wanted.group(2));
@@ -125,6 +127,15 @@ final class OperationAnswers {
             case "move" -> new ReplicaNode.MemberChange.Move(node, wanted.group(3));
             default -> new ReplicaNode.MemberChange.Remove(node);
         };
+    }
+
+    private static boolean isPlace(String order) {
+        try {
+            var _ = HostPort.parse(order);
+            return true;
+        } catch (IllegalArgumentException none) {
+            return false;
+        }
     }
 
     private void parameters(Request request) throws IOException {

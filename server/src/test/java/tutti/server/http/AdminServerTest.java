@@ -297,7 +297,7 @@ class AdminServerTest {
             assertEquals(new NodeStatus.Place(3, "d:7400", true), members.nodes().get(1));
             assertEquals(List.of(2), members.removed());
             for (String wrong : List.of("", "?add=3", "?remove=3&order=d:7400", "?remove=256", "?move=1",
-                    "?add=3&order=d",
+                    "?add=3&order=d", "?add=3&order=d:74000", "?move=3&order=d:0",
                     "?drop=1")) {
                 assertEquals(400, send(HttpRequest.newBuilder(URI.create(url + wrong))
                         .header("Authorization", "Bearer sesame").POST(HttpRequest.BodyPublishers.noBody()))
