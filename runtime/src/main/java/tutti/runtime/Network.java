@@ -118,6 +118,15 @@ public interface Network extends AutoCloseable {
         default void distrusted(String why) {}
 
         /**
+         * It never came about, since this machine had no socket for it: that says nothing of the other end. Told in place of {@link #closed}.
+         *
+         * @param why for people
+         */
+        default void untried(String why) {
+            closed(why);
+        }
+
+        /**
          * It is over: the other end closed it, it broke, or it never came about. Told once, last, and not if this end closed it.
          *
          * @param why for people

@@ -353,7 +353,7 @@ public final class PeerNetwork {
         private Set<String> capabilities = Set.of();
         private boolean over;
         private final long begunNanos = clock.nanoTime();
-        /** Somebody was there. */
+        /** Somebody was there, or may have been. */
         private boolean met;
         /** Something was sent since the last sign of life was due. */
         private boolean sent;
@@ -482,6 +482,12 @@ public final class PeerNetwork {
 
         @Override
         public void closed(String why) {
+            lost(why);
+        }
+
+        @Override
+        public void untried(String why) {
+            met = true;
             lost(why);
         }
 

@@ -381,9 +381,8 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
             return;
         }
         stopped.set(true);
-        network.close();
-        withDeliveries(DeliveryLoop::close);
-        for (AutoCloseable closeable : List.of(log, directory)) {
+        for (AutoCloseable closeable : List.<AutoCloseable>of(network, () -> withDeliveries(DeliveryLoop::close), log,
+                directory)) {
             try {
                 closeable.close();
             } catch (Exception e) {
@@ -397,12 +396,13 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         if (failure.compareAndSet(null, cause)) {
             LOGGER.error("the order at node {} stops", config.self(), cause);
             stopped.set(true);
+            // First: whatever comes of closing, the reader is told.
+            withDeliveries(to -> to.fail(cause));
             if (loop.isCurrent()) {
                 network.close();
             } else {
                 loop.execute(network::close);
             }
-            withDeliveries(to -> to.fail(cause));
         }
     }
 

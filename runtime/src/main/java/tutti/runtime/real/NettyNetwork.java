@@ -5,6 +5,7 @@ import io.netty.bootstrap.ServerBootstrap;
 import io.netty.buffer.ByteBuf;
 import io.netty.buffer.Unpooled;
 import io.netty.channel.Channel;
+import io.netty.channel.ChannelFactory;
 import io.netty.channel.ChannelFuture;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
@@ -86,8 +87,17 @@ final class NettyNetwork implements Network {
     /** Each handshake has one task here at most. */
     private final ThreadPoolExecutor handshakes;
 
+    /** What connections to others are made with. */
+    private final ChannelFactory<NioSocketChannel> sockets;
+
     NettyNetwork(String name, @Nullable PeerKeys keys, Consumer<Throwable> onFailure) {
+        this(name, keys, onFailure, NioSocketChannel::new);
+    }
+
+    NettyNetwork(String name, @Nullable PeerKeys keys, Consumer<Throwable> onFailure,
+            ChannelFactory<NioSocketChannel> sockets) {
         this.keys = keys;
+        this.sockets = sockets;
         handshakes = new ThreadPoolExecutor(1, 1, HANDSHAKER_IDLE_SECONDS, TimeUnit.SECONDS,
                 new LinkedBlockingQueue<>(), Thread.ofPlatform().daemon().name(name + "-handshakes").factory());
         handshakes.allowCoreThreadTimeOut(true);
@@ -416,7 +426,7 @@ final class NettyNetwork implements Network {
                 return;
             }
             int millis = Math.clamp(TimeUnit.NANOSECONDS.toMillis(timeoutNanos), 1, Integer.MAX_VALUE);
-            ChannelFuture connecting = new Bootstrap().group(group).channel(NioSocketChannel.class)
+            ChannelFuture connecting = new Bootstrap().group(group).channelFactory(sockets)
                     .option(ChannelOption.TCP_NODELAY, true).option(ChannelOption.CONNECT_TIMEOUT_MILLIS, millis)
                     .handler(new ChannelInitializer<>() {
                         @Override
@@ -427,6 +437,11 @@ final class NettyNetwork implements Network {
                             made.pipeline().addLast(NettyStream.this);
                         }
                     }).connect(address);
+            if (connecting.isDone() && !connecting.channel().isRegistered()) {
+                // There is no channel to be used or closed: what stands for it belongs to no loop, and throws.
+                loop.execute(() -> untried(reason(connecting.cause())));
+                return;
+            }
             channel = connecting.channel();
             channels.add(connecting.channel());
             if (connecting.isDone()) {
@@ -479,6 +494,13 @@ final class NettyNetwork implements Network {
                 throw new IllegalStateException("nobody listens to the connection with " + remote);
             }
             return present;
+        }
+
+        private void untried(String why) {
+            if (!closed) {
+                closed = true;
+                listener().untried(why);
+            }
         }
 
         void ended(String why) {
