@@ -1,16 +1,13 @@
 package tutti.server;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.UncheckedIOException;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
-import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.UserPrincipal;
 import java.time.Duration;
 import java.util.ArrayDeque;
@@ -66,15 +63,15 @@ public final class NodeServer implements NodeRuntime {
     public RunningNode start(NodeConfig config, Reading file) throws IOException {
         requireFree("listen", config.listen().host(), config.listen().port());
         requireFree("http", config.http().host(), config.http().port());
-        FileChannel lockFile = lock(config);
+        Closeable lock = lock(config);
         boolean started = false;
         try {
-            Running running = new Running(config, file, lockFile);
+            Running running = new Running(config, file, lock);
             started = true;
             return running;
         } finally {
             if (!started) {
-                lockFile.close();
+                lock.close();
             }
         }
     }
@@ -85,24 +82,8 @@ public final class NodeServer implements NodeRuntime {
      * @return to be closed in the end
      * @throws IOException if another one has it
      */
-    static FileChannel lock(NodeConfig config) throws IOException {
-        Path data = config.data();
-        PrivateFiles.ownDirectory(data);
-        FileChannel lockFile = FileChannel.open(data.resolve("lock"), StandardOpenOption.CREATE,
-                StandardOpenOption.WRITE);
-        boolean locked = false;
-        try {
-            locked = lock(lockFile);
-            if (!locked) {
-                throw new IOException("the data directory " + data + " is in use by another node's process; give each"
-                        + " node a directory of its own, or stop the other process");
-            }
-            return lockFile;
-        } finally {
-            if (!locked) {
-                lockFile.close();
-            }
-        }
+    static Closeable lock(NodeConfig config) throws IOException {
+        return PathDirectory.of(PrivateFiles.ownDirectory(config.data())).lock("lock");
     }
 
     /**
@@ -148,21 +129,11 @@ public final class NodeServer implements NodeRuntime {
         }
     }
 
-    private static boolean lock(FileChannel file) throws IOException {
-        try {
-            FileLock lock = file.tryLock();
-            return lock != null;
-        } catch (OverlappingFileLockException held) {
-            LOG.debug("the lock is held by this process", held);
-            return false;
-        }
-    }
-
     /** A node's process, from its start to its end. */
     private static final class Running implements RunningNode, Operations {
         private volatile NodeConfig config;
         private final Reading file;
-        private final FileChannel lockFile;
+        private final Closeable lock;
         private final PrometheusNodeMetrics metrics;
         private final ClusterWatch watch;
         private final AdminServer admin;
@@ -179,11 +150,11 @@ public final class NodeServer implements NodeRuntime {
         private boolean lived;
         private volatile @Nullable String between = "the node is starting";
 
-        Running(NodeConfig config, Reading file, FileChannel lockFile) throws IOException {
+        Running(NodeConfig config, Reading file, Closeable lock) throws IOException {
             this.config = config;
             this.file = file;
             this.secondaries = config.inProcess().secondaries();
-            this.lockFile = lockFile;
+            this.lock = lock;
             this.metrics = new PrometheusNodeMetrics(this::status);
             this.metrics.received(() -> {
                 IncomingCopy present = copy;
@@ -254,7 +225,7 @@ public final class NodeServer implements NodeRuntime {
                 watch.close();
                 times.close();
                 try {
-                    lockFile.close();
+                    lock.close();
                 } catch (IOException e) {
                     LOG.warn("the lock file cannot be closed", e);
                 }

@@ -82,7 +82,7 @@ class StartRefusalsTest {
             Path elsewhere = edited(node, port + node.postgresPort(), port + (node.postgresPort() + 4));
             Files.writeString(elsewhere, Files.readString(elsewhere).replace(port + node.httpPort(),
                     port + (node.httpPort() + 4)));
-            node(elsewhere).is("the data directory", "is in use by another node's process", "stop the other process");
+            node(elsewhere).is("is in use by another process", "stop that first, or use another directory");
             // The same node with another directory: its place in the order is taken, and so is its database's port.
             Files.writeString(elsewhere, Files.readString(elsewhere).replace(data, "data: other\n").replace(
                     port + node.databasePort(), port + (node.databasePort() + 4)));

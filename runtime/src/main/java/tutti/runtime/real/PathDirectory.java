@@ -5,17 +5,17 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
-import java.nio.channels.FileLock;
-import java.nio.channels.OverlappingFileLockException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.LinkOption;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
 import java.nio.file.StandardOpenOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import tutti.runtime.DamagedFileException;
 import tutti.runtime.DataFile;
@@ -23,6 +23,12 @@ import tutti.runtime.Directory;
 
 /** A directory of the file system. What it makes is {@linkplain PrivateFiles private}. */
 public final class PathDirectory implements Directory {
+    /**
+     * Directories and names of the locks that this process has. Whoever closes any channel of such a file gives the lock back, as the system has it:
+     * so a second one is not even opened.
+     */
+    private static final Set<List<Object>> HELD = ConcurrentHashMap.newKeySet();
+
     private final Path path;
 
     private PathDirectory(Path path) {
@@ -145,23 +151,34 @@ public final class PathDirectory implements Directory {
 
     @Override
     public Closeable lock(String name) throws IOException {
-        FileChannel channel = PrivateFiles.open(file(name),
-                Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+        Path file = file(name);
+        Object itself = Files.readAttributes(path, BasicFileAttributes.class).fileKey();
+        List<Object> key = List.of(itself == null ? path.toRealPath() : itself, name);
+        if (!HELD.add(key)) {
+            throw new IOException(path + " is in use by this very process: use another directory");
+        }
         try {
-            FileLock held = channel.tryLock();
-            if (held != null) {
-                return channel;
+            FileChannel channel = PrivateFiles.open(file,
+                    Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE));
+            try {
+                if (channel.tryLock() == null) {
+                    throw new IOException(
+                            path + " is in use by another process: stop that first, or use another directory");
+                }
+            } catch (IOException | RuntimeException failure) {
+                channel.close();
+                throw failure;
             }
-        } catch (OverlappingFileLockException ofThisProcess) {
-            channel.close();
-            throw new IOException(path + " is in use by this very process: use another directory", ofThisProcess);
+            return () -> {
+                if (channel.isOpen()) {
+                    channel.close();
+                    HELD.remove(key);
+                }
+            };
         } catch (IOException | RuntimeException failure) {
-            channel.close();
+            HELD.remove(key);
             throw failure;
         }
-        channel.close();
-        throw new IOException(
-                path + " is in use by another process: stop that first, or use another directory");
     }
 
     @Override

@@ -4,12 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.channels.ClosedChannelException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.condition.EnabledOnOs;
 import org.junit.jupiter.api.condition.OS;
@@ -45,6 +47,36 @@ class RealDirectoryTest extends DirectoryContract {
         assertTrue(damaged.getMessage().contains("/proc/self/mem"), damaged.getMessage());
         memory.close();
         assertThrows(ClosedChannelException.class, () -> memory.read(ByteBuffer.allocate(1), 0));
+    }
+
+    /** Another process, that takes a lock. */
+    static final class Other {
+        private Other() {}
+
+        public static void main(String[] directory) throws IOException {
+            PathDirectory.of(Path.of(directory[0])).lock("lock").close();
+        }
+
+        static int run(Path directory) throws IOException, InterruptedException {
+            return new ProcessBuilder(Path.of(System.getProperty("java.home"), "bin", "java").toString(), "-cp",
+                    System.getProperty("java.class.path"), Other.class.getName(), directory.toString())
+                    .redirectErrorStream(true).redirectOutput(ProcessBuilder.Redirect.DISCARD).start().waitFor();
+        }
+    }
+
+    @Test
+    void aSecondAttemptLeavesTheFirstItsLock() throws Exception {
+        Path locked = directory.resolve("locked");
+        Path link = directory.resolve("link");
+        try (Closeable _ = PathDirectory.of(locked).lock("lock")) {
+            Files.createSymbolicLink(link, locked);
+            for (Path same : List.of(locked, link)) {
+                IOException used = assertThrows(IOException.class, () -> PathDirectory.of(same).lock("lock"));
+                assertTrue(used.getMessage().contains("this very process"), used::getMessage);
+            }
+            assertEquals(1, Other.run(locked));
+        }
+        assertEquals(0, Other.run(locked));
     }
 
     @Test
