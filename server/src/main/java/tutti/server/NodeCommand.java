@@ -88,7 +88,7 @@ public final class NodeCommand implements Callable<Integer> {
         }
         if (adopt) {
             requireOwner(read);
-            try {
+            try (Closeable _ = NodeServer.lock(read)) {
                 NodeKeys keys = NodeKeys.open(read);
                 read.orderKind().adopt(NodeLife.orderSettings(read, keys), keys.machine(),
                         PathDirectory.of(read.data().resolve("order")),

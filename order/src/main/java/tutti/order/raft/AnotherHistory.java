@@ -1,5 +1,6 @@
 package tutti.order.raft;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
@@ -38,7 +39,8 @@ final class AnotherHistory {
         if (!unusable.isEmpty() || !SegmentedLog.exists(files)) {
             throw new IOException(unusable.isEmpty() ? directory.location() + " holds no log of the order" : unusable);
         }
-        try (SegmentedLog log = SegmentedLog.open(machine, files, config.segmentBytes(), config.cacheBytes())) {
+        try (Closeable _ = NodeDirectory.lock(directory);
+                SegmentedLog log = SegmentedLog.open(machine, files, config.segmentBytes(), config.cacheBytes())) {
             Checkpoints.Checkpoint end = new Checkpoints(directory, log).atEnd();
             return new OrderDescriptor.Reach(end.term(), end.index(), end.positions());
         }

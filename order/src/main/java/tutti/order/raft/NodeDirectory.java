@@ -52,7 +52,7 @@ final class NodeDirectory implements AutoCloseable {
     NodeDirectory(Directory directory, String identity, String claimed, Clock clock, long unused)
             throws IOException {
         this.directory = directory;
-        lock = directory.lock(LOCK);
+        lock = lock(directory);
         try {
             if (directory.exists(OUTDATED)) {
                 throw new LostDirectoryException(RaftFiles.read(directory, OUTDATED, RaftFiles.Outdated.class).why());
@@ -85,33 +85,41 @@ final class NodeDirectory implements AutoCloseable {
 
     /**
      * Makes a directory that another node has used, or a copy of what it held, that of this one. With it comes which directories the others have.
+     * By whoever has its {@linkplain #lock lock}.
      *
      * @param term of the last entry of its log
      * @param unused a number that no other directory has
      * @param incarnation the last one of this node of which the log has heard
-     * @throws IOException if it is in use or cannot be written
+     * @throws IOException if it cannot be written
      */
     static void adopt(Directory directory, String identity, int self, int term, long unused, long incarnation)
             throws IOException {
-        try (Closeable _ = directory.lock(LOCK)) {
-            int told = directory.exists(VOTE) ? RaftFiles.read(directory, VOTE, RaftFiles.Vote.class).term() : 0;
-            if (directory.exists(IDENTITY)) {
-                MetNodes.met(directory, RaftFiles.read(directory, IDENTITY, RaftFiles.Identity.class).node(),
-                        RaftFiles.read(directory, NUMBER, RaftFiles.DirectoryNumber.class).of());
-            }
-            // Whoever is cut short here finds a directory of nobody, with a vote that counts.
-            directory.delete(IDENTITY);
-            for (String name : directory.list()) {
-                if (name.equals(MetNodes.MET + self) || name.equals(OUTDATED)) {
-                    directory.delete(name);
-                }
-            }
-            directory.sync();
-            RaftFiles.write(directory, VOTE, new RaftFiles.Vote(Math.max(told, term), self));
-            RaftFiles.write(directory, INCARNATION, new RaftFiles.Incarnation(incarnation, 0));
-            RaftFiles.write(directory, NUMBER, new RaftFiles.DirectoryNumber(unused));
-            RaftFiles.write(directory, IDENTITY, new RaftFiles.Identity(identity));
+        int told = directory.exists(VOTE) ? RaftFiles.read(directory, VOTE, RaftFiles.Vote.class).term() : 0;
+        if (directory.exists(IDENTITY)) {
+            MetNodes.met(directory, RaftFiles.read(directory, IDENTITY, RaftFiles.Identity.class).node(),
+                    RaftFiles.read(directory, NUMBER, RaftFiles.DirectoryNumber.class).of());
         }
+        // Whoever is cut short here finds a directory of nobody, with a vote that counts.
+        directory.delete(IDENTITY);
+        for (String name : directory.list()) {
+            if (name.equals(MetNodes.MET + self) || name.equals(OUTDATED)) {
+                directory.delete(name);
+            }
+        }
+        directory.sync();
+        RaftFiles.write(directory, VOTE, new RaftFiles.Vote(Math.max(told, term), self));
+        RaftFiles.write(directory, INCARNATION, new RaftFiles.Incarnation(incarnation, 0));
+        RaftFiles.write(directory, NUMBER, new RaftFiles.DirectoryNumber(unused));
+        RaftFiles.write(directory, IDENTITY, new RaftFiles.Identity(identity));
+    }
+
+    /**
+     * Takes a directory, in which even to open the log is to change it.
+     *
+     * @throws IOException if it is in use
+     */
+    static Closeable lock(Directory directory) throws IOException {
+        return directory.lock(LOCK);
     }
 
     /** Why no node may start with a directory; nothing if it may. */

@@ -1,5 +1,6 @@
 package tutti.order.raft;
 
+import java.io.Closeable;
 import java.io.IOException;
 import java.util.List;
 import tutti.order.CopiedOrder;
@@ -99,12 +100,14 @@ final class OrderCopy implements CopiedOrder.Copy {
         if (!SegmentedLog.exists(logFiles)) {
             throw new DamagedFileException(directory.location() + " holds no copy of another node's order directory");
         }
-        Checkpoints.Checkpoint end;
-        try (SegmentedLog log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes())) {
-            end = new Checkpoints(directory, log).atEnd();
+        try (Closeable _ = NodeDirectory.lock(directory)) {
+            Checkpoints.Checkpoint end;
+            try (SegmentedLog log = SegmentedLog.open(machine, logFiles, config.segmentBytes(), config.cacheBytes())) {
+                end = new Checkpoints(directory, log).atEnd();
+            }
+            SenderTable.Sender former = end.table().senders().get(config.self());
+            NodeDirectory.adopt(directory, MemberList.read(directory, config).identity(config.self()), config.self(),
+                    end.term(), number, former == null ? 0 : former.incarnation());
         }
-        SenderTable.Sender former = end.table().senders().get(config.self());
-        NodeDirectory.adopt(directory, MemberList.read(directory, config).identity(config.self()), config.self(),
-                end.term(), number, former == null ? 0 : former.incarnation());
     }
 }

@@ -3,16 +3,20 @@ package tutti.order.raft;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
@@ -191,6 +195,32 @@ class OrderCopyTest {
 
     private static long last(Path files) throws Exception {
         return RaftFiles.read(PathDirectory.of(files), "incarnation", RaftFiles.Incarnation.class).last();
+    }
+
+    /** Who opens a log puts another file in the place of the one in which the next entries go. */
+    @Test
+    void whatANodeUsesIsNeitherAdoptedNorLookedAt() throws Exception {
+        submit(0, 1);
+        recorders.get(0).awaitCount(1);
+        PathDirectory used = PathDirectory.of(files(0));
+        Map<String, Object> before = logFiles(0);
+        assertThrows(IOException.class,
+                () -> AnotherHistory.reach(RaftNodes.config(0, members), RealMachine.INSTANCE, used));
+        assertThrows(IOException.class,
+                () -> OrderCopy.adopt(RaftNodes.config(0, members), RealMachine.INSTANCE, used, NUMBER));
+        assertEquals(before, logFiles(0));
+    }
+
+    /** Names, and which files they stand for. */
+    private Map<String, Object> logFiles(int node) throws Exception {
+        Map<String, Object> files = new HashMap<>();
+        try (Stream<Path> all = Files.list(files(node).resolve("log"))) {
+            for (Path each : all.toList()) {
+                files.put(each.getFileName().toString(),
+                        Objects.requireNonNull(Files.readAttributes(each, BasicFileAttributes.class).fileKey()));
+            }
+        }
+        return files;
     }
 
     /** As an operator copies it, where nodes cannot. */
