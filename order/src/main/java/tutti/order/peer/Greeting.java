@@ -2,6 +2,7 @@ package tutti.order.peer;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Set;
 import java.util.function.IntPredicate;
@@ -31,6 +32,8 @@ import tutti.runtime.PeerIdentity;
 public final class Greeting {
     /** Longest greeting that is taken, in bytes: a refusal that names two clusters of 15 nodes with long names. */
     public static final int BYTES_MAX = 1 << 14;
+    /** Longest refusal, in bytes; the rest of the answer has room beside it. */
+    private static final int REFUSAL_BYTES_MAX = BYTES_MAX / 4 * 3;
     /** What this node can do that is not said by the versions. */
     static final Set<String> CAPABILITIES = Set.of(Capability.LETTERS, Group.COLUMNS, Group.LARGE_OBJECTS,
             Group.TRACES, Group.PLACEMENTS, Group.DATABASES);
@@ -144,7 +147,7 @@ public final class Greeting {
     /**
      * Answers it.
      *
-     * @param refusal why not, or nothing
+     * @param refusal why not, or nothing; cut if it is too long, as it may repeat what the other says of itself
      * @param lasting whether no later attempt is answered otherwise: what connects is an old copy
      */
     public record Answer(String refusal, boolean lasting, Versions speaks,
@@ -154,6 +157,13 @@ public final class Greeting {
                 Field.of("lasting", Types.BOOLEAN, Answer::lasting),
                 Field.of("speaks", Versions.SCHEMA, Answer::speaks),
                 Field.of("capabilities", SpokenVersions.CAPABILITIES, Answer::capabilities), Answer::new);
+
+        public Answer {
+            byte[] text = refusal.getBytes(StandardCharsets.UTF_8);
+            if (text.length > REFUSAL_BYTES_MAX) {
+                refusal = new String(text, 0, REFUSAL_BYTES_MAX / 2, StandardCharsets.UTF_8) + "...";
+            }
+        }
 
         /** One of this build. */
         public Answer(String refusal, boolean lasting) {

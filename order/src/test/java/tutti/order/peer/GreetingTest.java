@@ -60,6 +60,18 @@ class GreetingTest {
                 .contains("more than"));
     }
 
+    /** It repeats what the other says of itself. */
+    @Test
+    void aRefusalFitsIntoAnAnswerWhateverIsRefused() throws IOException {
+        Greeting.Hello lengthy = new Greeting.Hello(3, 42, new Greeting.Standing(77, 1, 0, false, 0), Versions.SPOKEN,
+                Set.of(), "\u20ac".repeat(5430));
+        String words = "0=" + "a".repeat(100) + ":1";
+        Greeting.Answer no = new Greeting.Answer(hello.read(lengthy.framed()).foreign(0, _ -> true, words, null),
+                false);
+        assertTrue(no.refusal().startsWith("node 0 has the members " + words + ", but you have \u20ac"), no::refusal);
+        assertEquals(no, answer.read(no.framed()));
+    }
+
     /** What it says is told in the log of whoever refuses it. */
     @Test
     void aGreetingWritesNoLinesIntoTheLog() {
