@@ -10,7 +10,6 @@ import java.util.TreeMap;
 import org.jspecify.annotations.Nullable;
 import tutti.order.peer.Greeting;
 import tutti.runtime.Directory;
-import tutti.runtime.DurableFiles;
 
 /**
  * What this node knows of the others' directories, by which it turns away a directory that was lost or put back from an old
@@ -117,7 +116,8 @@ final class MetNodes {
 
     private static List<String> files(Directory directory, String prefix) throws IOException {
         List<String> names = new ArrayList<>(directory.list());
-        names.removeIf(name -> !name.startsWith(prefix) || name.endsWith(DurableFiles.ASIDE));
+        // Others are what a crash has left, or somebody's copies.
+        names.removeIf(name -> !name.matches(prefix + "\\d{1,9}"));
         return names;
     }
 

@@ -78,6 +78,8 @@ final class OrderCopy implements CopiedOrder.Copy {
             }
             copy.flush();
         }
+        // Which whoever begins with the copy would delete, when it has come a long way.
+        into.directory("log").delete(SegmentedLog.SPARE);
         Checkpoints.write(into, from);
         if (members.changed()) {
             members.write(into);

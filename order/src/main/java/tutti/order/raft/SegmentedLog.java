@@ -33,7 +33,8 @@ import tutti.runtime.Machine;
 final class SegmentedLog implements AutoCloseable {
     private static final Logger LOGGER = LoggerFactory.getLogger(SegmentedLog.class);
     static final String SUFFIX = ".log";
-    private static final String SPARE = "spare";
+    /** Name of the next file while it is prepared. */
+    static final String SPARE = "spare";
     private static final int BUFFER_BYTES_MIN = 1 << 17;
     private static final int BUFFER_BYTES_MAX = 1 << 20;
     private static final int CACHE_SLOTS = 1 << 13;

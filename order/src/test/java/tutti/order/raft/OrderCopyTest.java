@@ -106,6 +106,8 @@ class OrderCopyTest {
         CompletableFuture<CopiedOrder.Copy> taken = new CompletableFuture<>();
         orders.get(donor).copy(after, taken::complete);
         taken.get().write(PathDirectory.of(files(2)));
+        assertTrue(PathDirectory.of(files(2).resolve("log")).list().stream()
+                .allMatch(name -> name.endsWith(SegmentedLog.SUFFIX)), "it has the log's entries and nothing else");
         OrderCopy.adopt(RaftNodes.config(2, members), RealMachine.INSTANCE, PathDirectory.of(files(2)), NUMBER);
     }
 
@@ -302,6 +304,17 @@ class OrderCopyTest {
         AnotherHistory.begin(RaftNodes.config(2, members), RealMachine.INSTANCE,
                 PathDirectory.of(directory.resolve("kept")), "another one");
         assertFalse(met.knows(0, number(0)), "it is of a history of another name");
+    }
+
+    /** As somebody may keep a note that is deleted, so that the node comes with another directory. */
+    @Test
+    void copiesOfNotesAreNoNotes() throws Exception {
+        PathDirectory notes = PathDirectory.of(directory.resolve("notes"));
+        MetNodes met = new MetNodes(0, notes);
+        assertTrue(met.replaced(2, NUMBER, 5, 10));
+        Files.copy(directory.resolve("notes/met-2"), directory.resolve("notes/met-2.bak"));
+        Files.copy(directory.resolve("notes/replaced-2"), directory.resolve("notes/replaced-2~"));
+        assertEquals(List.of(new PeerMessage.Replaced(2, NUMBER, 10)), met.replacements());
     }
 
     @Test
