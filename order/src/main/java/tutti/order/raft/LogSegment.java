@@ -93,7 +93,9 @@ final class LogSegment {
 
     /** Where the next record goes; what lies in the writer's buffer counts. */
     long end() {
-        return offsets[count];
+        // First: offsets of later are as many at least, those of before perhaps not.
+        int now = count;
+        return offsets[now];
     }
 
     long lastIndex() {
