@@ -224,10 +224,15 @@ final class RaftTransport implements Transport {
      * MicroRaft 0.7 takes no higher term from the refusal of a pre-vote. A node that has the longest log, in a term below that of others,
      * would be refused by those for its term, and refuse them for their logs, for ever. A term may be taken from whoever tells it
      * (Raft, section 5.1); who hears its leader need not.
+     *
+     * <p>
+     * Only those are refused for their term who are two behind: they ask about the next one. A refusal for the log tells that one back, and in it
+     * nobody need be. Whoever took it would come one further with each question, without any election, and depose a leader as soon as it can be
+     * heard; from which the question was to keep it.
      */
     private void adopt(int term) {
         RaftState now = raft().state();
-        if (term > now.term() && now.role() == RaftRole.FOLLOWER
+        if (term > now.term() + 1 && now.role() == RaftRole.FOLLOWER
                 && (now.leader() == null || raft().isLeaderHeartbeatTimeoutElapsed())) {
             raft().toFollower(term);
         }

@@ -12,6 +12,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
+import java.util.function.IntPredicate;
+import java.util.stream.IntStream;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import tutti.core.spi.DurableLog;
@@ -22,12 +25,13 @@ import tutti.sim.host.HostConfig;
 import tutti.sim.kernel.Kernel;
 import tutti.sim.kernel.Nanos;
 import tutti.sim.machine.SimMachine;
+import tutti.sim.net.Impairment;
 import tutti.sim.net.LinkConfig;
 import tutti.sim.net.Network;
 import tutti.sim.net.Segment;
 import tutti.sim.thread.Threads;
 
-/** Elections where the votes take longer to get to disks than an election is given at first: they end nevertheless. */
+/** Elections where the votes take longer to get to disks than an election is given at first: they end nevertheless. And one that nobody needs. */
 class ElectionsSimTest {
     private static final int PORT = 7000;
     private static final int SEEDS = 3;
@@ -37,6 +41,7 @@ class ElectionsSimTest {
     private final List<Host> hosts = new ArrayList<>();
     private final Map<Integer, RaftOrder> orders = new HashMap<>();
     private final List<String> failures = new ArrayList<>();
+    private Network network = new Network(new Kernel(0));
 
     /**
      * A disk forces something in about a millisecond, times its slowness, and an election waits for eight such writes in turn. After a moment in
@@ -59,6 +64,54 @@ class ElectionsSimTest {
             settle(kernel, timeout, timeoutsMax, seed);
             assertEquals(List.of(), failures);
         }
+    }
+
+    /** Of five, two are cut off with logs of different lengths: each is refused by the other for its log or its term, and comes back as it was. */
+    @Test
+    void whoWasCutOffDeposesNobody() {
+        for (int seed = 1; seed <= SEEDS; seed++) {
+            Kernel kernel = new Kernel(seed);
+            boot(kernel, 5, Duration.ofSeconds(1));
+            await(kernel, 10 * Nanos.SECOND, "a leader", this::allFollow);
+            int leader = orders.get(0).view().leader();
+            List<Integer> others = orders.keySet().stream().filter(node -> node != leader).sorted().toList();
+            List<Integer> cutOff = others.subList(2, 4);
+            List<Network.Impaired> first = cutOff(kernel, cutOff.subList(0, 1));
+            await(kernel, 10 * Nanos.SECOND, "the first is alone", () -> !follows(orders.get(cutOff.getFirst())));
+            try {
+                orders.get(leader).append(new byte[1]);
+            } catch (DurableLog.OverflowException full) {
+                throw new AssertionError(full);
+            }
+            await(kernel, Nanos.SECOND, "the second has what the first has not",
+                    () -> orders.get(cutOff.getLast()).status().lastDelivered() == 1);
+            List<Network.Impaired> both = cutOff(kernel, cutOff);
+            first.forEach(Network.Impaired::lift);
+            kernel.runUntil(kernel.now() + 20 * Nanos.SECOND);
+            both.forEach(Network.Impaired::lift);
+            List<Integer> together = orders.keySet().stream().filter(node -> !cutOff.contains(node)).toList();
+            long end = kernel.now() + 10 * Nanos.SECOND;
+            while (kernel.now() < end) {
+                kernel.runUntil(kernel.now() + 5 * Nanos.MILLI);
+                together.forEach(node -> assertEquals(leader, orders.get(node).view().leader(), "at node " + node));
+            }
+            assertTrue(allFollow(), "those who were cut off follow, too");
+            assertEquals(List.of(), failures);
+        }
+    }
+
+    private List<Network.Impaired> cutOff(Kernel kernel, List<Integer> nodes) {
+        List<String> within = names(nodes::contains);
+        List<String> without = names(node -> !nodes.contains(node));
+        return List.of(
+                network.impair(new Impairment(within, without, new Impairment.Effect.Block()),
+                        kernel.random("from " + nodes)),
+                network.impair(new Impairment(without, within, new Impairment.Effect.Block()),
+                        kernel.random("to " + nodes)));
+    }
+
+    private List<String> names(IntPredicate chosen) {
+        return IntStream.range(0, hosts.size()).filter(chosen).mapToObj(node -> hosts.get(node).name()).toList();
     }
 
     /** All follow one leader, and go on to do so. */
@@ -101,6 +154,7 @@ class ElectionsSimTest {
         hosts.clear();
         orders.clear();
         Network lines = new Network(kernel);
+        network = lines;
         Threads threads = new Threads(kernel);
         Segment lan = lines.segment("lan", LinkConfig.LAN);
         Map<Integer, InetSocketAddress> members = new TreeMap<>();
