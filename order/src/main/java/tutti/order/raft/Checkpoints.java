@@ -120,6 +120,11 @@ final class Checkpoints {
         return byIndex.firstEntry().getValue();
     }
 
+    /** The one behind the oldest, if there is one. */
+    Checkpoint second() {
+        return byIndex.values().stream().limit(2).reduce((_, second) -> second).orElseThrow();
+    }
+
     Checkpoint newest() {
         return byIndex.lastEntry().getValue();
     }

@@ -26,6 +26,9 @@ final class CommittedEntries implements StateMachine, InternalCommitAware {
         /** The last entry that has been read to be delivered; 0 before that begins. */
         long read();
 
+        /** Has something done in a moment, when what waits for the loop, and connections, have had their turn. */
+        void later(Runnable task);
+
         /** It cannot go on. */
         void failed(Throwable cause);
     }
@@ -43,6 +46,8 @@ final class CommittedEntries implements StateMachine, InternalCommitAware {
     private long checkpointIndex;
     /** The caller allowed to forget positions up to here. */
     private long forgettable;
+    /** The rest of that is forgotten later. */
+    private boolean forgetsMore;
     private boolean failed;
     private volatile long lastKnown;
 
@@ -162,13 +167,24 @@ final class CommittedEntries implements StateMachine, InternalCommitAware {
         forget();
     }
 
-    /** Not what is still to be read: delivery begins with the checkpoint before what it delivers first. */
+    /**
+     * Not what is still to be read: delivery begins with the checkpoint before what it delivers first. By one checkpoint in a turn of the loop, for
+     * each file that is removed waits for the disk, nothing is sent or heard meanwhile, and all nodes may forget at the same position.
+     */
     private void forget() throws IOException {
         Checkpoints.Checkpoint keep = checkpoints.before(forgettable);
         if (keep.index() > checkpoints.oldest().index() && keep.positions() <= forgettable
                 && keep.index() <= listener.read()) {
-            log.truncateUntil(keep.index());
-            checkpoints.removeBefore(keep.index());
+            long until = Math.min(keep.index(), checkpoints.second().index());
+            log.truncateUntil(until);
+            checkpoints.removeBefore(until);
+            if (until < keep.index() && !forgetsMore) {
+                forgetsMore = true;
+                listener.later(() -> carefully(() -> {
+                    forgetsMore = false;
+                    forget();
+                }));
+            }
         }
     }
 

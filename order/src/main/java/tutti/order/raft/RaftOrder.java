@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.Consumer;
@@ -51,6 +52,8 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     /** What Raft's loop hands to reader or listener itself, at most: entries, and bytes. */
     private static final int HERE_ENTRIES_MAX = 4;
     private static final int HERE_BYTES_MAX = 1 << 16;
+    /** A pause between tasks that hold Raft's loop up. */
+    private static final long LATER_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
 
     private enum State {
         OPEN,
@@ -630,6 +633,11 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
         public long read() {
             Delivery source = delivery;
             return source == null ? 0 : source.read();
+        }
+
+        @Override
+        public void later(Runnable task) {
+            var _ = loop.schedule(LATER_NANOS, task);
         }
 
         @Override

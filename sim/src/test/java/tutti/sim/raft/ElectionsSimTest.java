@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.BooleanSupplier;
 import java.util.function.IntPredicate;
+import java.util.function.UnaryOperator;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -31,7 +32,7 @@ import tutti.sim.net.Network;
 import tutti.sim.net.Segment;
 import tutti.sim.thread.Threads;
 
-/** Elections where the votes take longer to get to disks than an election is given at first: they end nevertheless. And one that nobody needs. */
+/** Elections where the votes take longer to get to disks than an election is given at first: they end nevertheless. And those that nobody needs. */
 class ElectionsSimTest {
     private static final int PORT = 7000;
     private static final int SEEDS = 3;
@@ -78,11 +79,7 @@ class ElectionsSimTest {
             List<Integer> cutOff = others.subList(2, 4);
             List<Network.Impaired> first = cutOff(kernel, cutOff.subList(0, 1));
             await(kernel, 10 * Nanos.SECOND, "the first is alone", () -> !follows(orders.get(cutOff.getFirst())));
-            try {
-                orders.get(leader).append(new byte[1]);
-            } catch (DurableLog.OverflowException full) {
-                throw new AssertionError(full);
-            }
+            append(leader, 1);
             await(kernel, Nanos.SECOND, "the second has what the first has not",
                     () -> orders.get(cutOff.getLast()).status().lastDelivered() == 1);
             List<Network.Impaired> both = cutOff(kernel, cutOff);
@@ -97,6 +94,39 @@ class ElectionsSimTest {
             }
             assertTrue(allFollow(), "those who were cut off follow, too");
             assertEquals(List.of(), failures);
+        }
+    }
+
+    /** Each file that is removed waits for the disk, and all nodes may remove them at the same position. */
+    @Test
+    void whoForgetsALongLogStaysInTouch() {
+        Kernel kernel = new Kernel(1);
+        boot(kernel, 3, config -> config.withTimeouts(Duration.ofSeconds(1), Duration.ofSeconds(1))
+                .withSegmentBytes(1 << 12).withBatches(1, 4));
+        await(kernel, 10 * Nanos.SECOND, "a leader", this::allFollow);
+        int leader = orders.get(0).view().leader();
+        int entries = 500;
+        for (int i = 0; i < entries; i++) {
+            append(leader, 3000);
+        }
+        await(kernel, 60 * Nanos.SECOND, "all have them", () -> orders.values().stream()
+                .allMatch(order -> order.status().lastDelivered() == entries));
+        hosts.get(leader).disk().setSlowness(50);
+        orders.values().forEach(order -> order.truncate(entries));
+        long end = kernel.now() + 60 * Nanos.SECOND;
+        while (kernel.now() < end) {
+            kernel.runUntil(kernel.now() + 10 * Nanos.MILLI);
+            orders.forEach((node, order) -> assertEquals(leader, order.view().leader(), "at node " + node));
+        }
+        orders.values().forEach(order -> assertTrue(order.status().firstRetained() > entries - 10));
+        assertEquals(List.of(), failures);
+    }
+
+    private void append(int node, int bytes) {
+        try {
+            orders.get(node).append(new byte[bytes]);
+        } catch (DurableLog.OverflowException full) {
+            throw new AssertionError(full);
         }
     }
 
@@ -151,6 +181,10 @@ class ElectionsSimTest {
     }
 
     private void boot(Kernel kernel, int nodes, Duration timeout) {
+        boot(kernel, nodes, config -> config.withTimeouts(timeout, timeout));
+    }
+
+    private void boot(Kernel kernel, int nodes, UnaryOperator<RaftOrderConfig> configured) {
         hosts.clear();
         orders.clear();
         Network lines = new Network(kernel);
@@ -165,7 +199,7 @@ class ElectionsSimTest {
             members.put(node, InetSocketAddress.createUnresolved(host.name(), PORT));
         }
         for (int node = 0; node < nodes; node++) {
-            RaftOrderConfig config = RaftOrderConfig.of(node, members).withTimeouts(timeout, timeout);
+            RaftOrderConfig config = configured.apply(RaftOrderConfig.of(node, members));
             hosts.get(node).boot();
             SimMachine machine = new SimMachine(hosts.get(node), lines);
             machine.background("main", () -> {
