@@ -2,6 +2,7 @@ package tutti.runtime;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedByInterruptException;
 import java.util.zip.CRC32C;
 
 /**
@@ -16,10 +17,32 @@ public final class DurableFiles {
 
     private DurableFiles() {}
 
-    /** Replaces a file, or makes it; safe when this returns. */
+    /**
+     * Replaces a file, or makes it; safe when this returns. An interruption of the thread, which closes the file under it, is put off until then: it may
+     * be that of somebody whose thread does another's work.
+     */
     public static void write(Directory directory, String name, byte[] content) throws IOException {
         ByteBuffer bytes = ByteBuffer.allocate(CHECKSUM_BYTES + content.length).putInt(checksum(content)).put(content)
                 .flip();
+        boolean interrupted = false;
+        boolean written = false;
+        try {
+            while (!written) {
+                try {
+                    replace(directory, name, bytes.rewind());
+                    written = true;
+                } catch (ClosedByInterruptException closed) {
+                    interrupted |= Thread.interrupted();
+                }
+            }
+        } finally {
+            if (interrupted) {
+                Thread.currentThread().interrupt();
+            }
+        }
+    }
+
+    private static void replace(Directory directory, String name, ByteBuffer bytes) throws IOException {
         try (DataFile file = directory.open(name + ASIDE, Directory.Open.EMPTY)) {
             file.write(bytes, 0);
             file.force(true);

@@ -37,7 +37,8 @@ import tutti.runtime.Loop;
  *
  * <p>
  * <b>Locks.</b> Tasks do not wait for other tasks, and the caller of {@link #run} must hold no lock that any task needs. A
- * caller's interruption is put off until it has resigned, for tasks are not its own business.
+ * caller's interruption is put off until it has resigned, for tasks are not its own business; what comes meanwhile is met by what would be
+ * broken off ({@link tutti.runtime.DurableFiles}).
  */
 final class ThreadLoop implements Loop {
     /** How many tasks whoever hands one in does at most before it goes on with its own work. */

@@ -80,6 +80,15 @@ class RealDirectoryTest extends DirectoryContract {
     }
 
     @Test
+    void anInterruptionIsPutOffUntilAFileIsReplaced() throws IOException {
+        Directory inside = PathDirectory.of(directory.resolve("interrupted"));
+        Thread.currentThread().interrupt();
+        DurableFiles.write(inside, "file", new byte[]{7});
+        assertTrue(Thread.interrupted(), "it is told afterwards");
+        assertEquals(7, DurableFiles.read(inside, "file").get());
+    }
+
+    @Test
     void nobodyElseCanReadWhatIsWritten() throws IOException {
         Path made = directory.resolve("above").resolve("made");
         Directory inside = PathDirectory.of(made).directory("inside");
