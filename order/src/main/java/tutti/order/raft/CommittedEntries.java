@@ -155,9 +155,8 @@ final class CommittedEntries implements StateMachine, InternalCommitAware {
     }
 
     /**
-     * The log must not end before a checkpoint. MicroRaft 0.7 flushes what a node has appended before it answers, and what a leader
-     * sends before it looks at an answer (the flush is queued with the sending), so that all that is committed here is on disk
-     * already; but it does not promise that, and what is safe is not flushed again.
+     * The log must not end before a checkpoint. MicroRaft 0.7 flushes what a node has appended before it answers; a leader's flush is a task of its
+     * own, queued when it sends, and need not be done when a majority has answered. What is safe is not flushed again.
      */
     private void checkpoint() throws IOException {
         log.flush();

@@ -53,7 +53,7 @@ public final class RaftOrder extends DeliveringOrder implements CopiedOrder {
     private static final int HERE_ENTRIES_MAX = 4;
     private static final int HERE_BYTES_MAX = 1 << 16;
     /** A pause between tasks that hold Raft's loop up. */
-    private static final long LATER_NANOS = TimeUnit.MILLISECONDS.toNanos(5);
+    private static final long LATER_NANOS = TimeUnit.MILLISECONDS.toNanos(1);
 
     private enum State {
         OPEN,
