@@ -37,7 +37,14 @@ import tutti.node.Control.Vote;
  * <p>
  * <b>Whose database is right.</b> A position that is left out here is recorded as that in the engine, in one transaction with the
  * position. So whenever a verdict is delivered, in this life or a later one that begins before it, the node can tell whether
- * its engine is as the verdict says, whichever database it was given a copy of.
+ * its engine is as the verdict says, whichever database it was given a copy of. An engine need not remember that for longer than
+ * {@link Engine#SKIPPED_KEPT} positions. Of an older one its own vote tells when the verdict is delivered, and whoever is excluded by that takes no
+ * snapshot behind the verdict: its next life is delivered it again.
+ *
+ * <p>
+ * <b>What an earlier life has made and lost.</b> Its vote stands, so all others take this node for one that has made the effects, and nothing counts
+ * that its present life sends behind the verdict. If its engine is before the position, or has recorded that this was left out, its database is
+ * right: the life ends, and the next one counts.
  *
  * <p>
  * <b>Memory.</b> A node that waits for a verdict goes on to be delivered what it cannot apply. When that is as much as it may keep, it
@@ -109,6 +116,8 @@ final class Settlement {
     /** How often it has taken back its word about that. */
     private int takenBack;
     private boolean listens;
+    /** Whether this life has been. */
+    private boolean excluded;
     private volatile @Nullable String waits;
 
     Settlement(ControlMessages.Life life, NodeFiles files, Ballots ballots, Node node) {
@@ -135,7 +144,7 @@ final class Settlement {
     void joined(long position) {
         joinedAt = position;
         for (Ballot ballot : ballots.closed(0, visible)) {
-            hold(ballot);
+            hold(ballot, false);
         }
         answer();
     }
@@ -358,7 +367,7 @@ final class Settlement {
         refused = 0;
         waits = null;
         Map<Long, Ballot> past = foreseen.headMap(position, true);
-        past.values().forEach(this::hold);
+        past.values().forEach(ballot -> hold(ballot, false));
         past.clear();
         answer();
     }
@@ -415,8 +424,9 @@ final class Settlement {
             }
             node.membersChanged();
         }
+        boolean madeHere = ballot.verdict() == Verdict.SKIPPED && ballot.holders().contains(life.node());
         if (ballot.position() <= visible) {
-            hold(ballot);
+            hold(ballot, madeHere);
         } else if (listens) {
             // What became of others is kept as well, but a life that goes no further than this position would hear it again.
             if (ballot.position() == refused) {
@@ -429,6 +439,12 @@ final class Settlement {
             } else {
                 node.pipeline().tryAgain(ballot.position());
             }
+        }
+        if (madeHere && joinedAt != Long.MAX_VALUE && !excluded) {
+            node.fail(new ReplicaNode.BehindException("an earlier life of this node had made the effects of position "
+                    + ballot.position()
+                    + ", which are left out, and so nothing counts that this one sends; it begins anew"),
+                    true);
         }
     }
 
@@ -465,11 +481,16 @@ final class Settlement {
         }
     }
 
-    /** Holds a verdict against what is visible here. */
-    private void hold(Ballot ballot) {
+    /**
+     * Holds a verdict against what is visible here.
+     *
+     * @param madeHere whether this node's own vote, which stood until now, says that the effects are here
+     */
+    private void hold(Ballot ballot, boolean madeHere) {
         if (ballot.verdict() == Verdict.SKIPPED && !leftOut.contains(ballot.position())
                 && ballots.concerns(ballot, life.node())
-                && ballot.position() >= visible - Engine.SKIPPED_KEPT) {
+                && (madeHere || ballot.position() >= visible - Engine.SKIPPED_KEPT)) {
+            excluded = true;
             node.exclude(new IllegalStateException("this node has made the effects of position " + ballot.position()
                     + " (" + ballot.transaction() + "), which most nodes cannot (" + ballot.sqlState()
                     + ", see `tutti position show`); they are left out, so it serves nobody until it is given a copy of"

@@ -206,6 +206,40 @@ class SettlementTest extends ReplicaTrio {
         await(() -> nodes.get(2).state() == ReplicaNode.State.EXCLUDED);
     }
 
+    /** Its vote is of an earlier life, and its database is right all the same: what it says has to count again. */
+    @Test
+    void whoHasLostWhatItHadMadeAnswersItsClientsBehindTheVerdict() throws IOException {
+        openAll(PROTOCOL);
+        nodes.remove(2).close();
+        engines.get(1).refused.add("bad");
+        commit(0, "first", 3);
+        ListEngine before = engines.get(0).copy(machine);
+        // More than it commits at once: it has not begun with the last one when it hears the verdict.
+        for (int count = 0; count < 20; count++) {
+            commit(0, "more", 4);
+        }
+        long position = commit(0, "bad", 1);
+        await(() -> verdict(1, position).equals("OPEN")
+                && this.<List<ReplicaNode.Position>>told(nodes.get(1)::positions).getFirst().votes()
+                        .containsKey(0));
+        nodes.remove(0).close();
+        engines.put(0, before);
+        before.hold();
+        open(PROTOCOL, 0);
+        engines.get(2).refused.add("bad");
+        open(PROTOCOL, 2);
+        await(() -> verdict(1, position).equals("SKIPPED"));
+        before.goOn();
+        End end = end(0);
+        assertTrue(end.restartable(), end::toString);
+        nodes.remove(0).close();
+        openReady(PROTOCOL, 0);
+        long later = commit(0, "good", 2);
+        awaitVisible(later);
+        ALL.forEach(node -> assertEquals(engines.get(1).changes(), engines.get(node).changes()));
+        assertFalse(engines.get(1).changes().contains("bad"));
+    }
+
     /** One node is away, the others differ: nobody knows what most can do, until somebody says. */
     @Test
     void whatIsNotDecidedWaitsAndIsDecidedByHand() throws IOException {
