@@ -2,6 +2,8 @@ package tutti.node;
 
 import java.io.IOException;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.protocol.ChosenProtocol;
 import tutti.core.txn.TransactionId;
 
@@ -10,6 +12,8 @@ import tutti.core.txn.TransactionId;
  * each would need the log, questions about transactions and positions. Of the replica's loop.
  */
 final class ControlMessages {
+    private static final Logger LOG = LoggerFactory.getLogger(ControlMessages.class);
+
     /** What of the node is needed here. */
     interface Node {
         /** Has all nodes told something, in the order. */
@@ -49,6 +53,7 @@ final class ControlMessages {
     }
 
     private final Life life;
+    private final ClusterProtocol protocol;
     private final NodeFiles files;
     private final Outcomes outcomes;
     private final Questions questions;
@@ -61,10 +66,11 @@ final class ControlMessages {
     private final PlacementChanges placements;
     private final Node node;
 
-    ControlMessages(Life life, NodeFiles files, Outcomes outcomes, Questions questions,
+    ControlMessages(Life life, ClusterProtocol protocol, NodeFiles files, Outcomes outcomes, Questions questions,
             ClientTransactions transactions, LogKeeping logKeeping, Ballots ballots, Settlement settlement,
             Copies copies, MemberChanges changes, PlacementChanges placements, Node node) {
         this.life = life;
+        this.protocol = protocol;
         this.files = files;
         this.outcomes = outcomes;
         this.questions = questions;
@@ -152,15 +158,17 @@ final class ControlMessages {
     }
 
     private void onHello(long position, int sender, Control.Hello hello) {
-        if (!life.protocol().fits(hello.protocol())) {
-            throw new IllegalStateException("node " + sender + " runs protocol " + hello.protocol() + ", this node "
-                    + life.protocol()
-                    + ": give all nodes the `protocol` and `protocol-parameters` with which the cluster began; what has changed since is in the"
-                    + " order (`tutti parameters`)");
-        }
+        boolean admitted = protocol.admits(sender, hello.protocol());
         long lastLife = outcomes.lastLife(sender);
         boolean born = outcomes.born(sender, hello.incarnation());
         transactions.bookings().born(sender, hello.incarnation(), position);
+        if (!admitted) {
+            LOG.warn(
+                    "node {}: node {} runs protocol {}, not {} as the cluster does, and takes no part: nothing counts that it says in this life",
+                    life.node(), sender, hello.protocol(), life.protocol());
+            outcomes.fence(sender, outcomes.lastLife(sender));
+            return;
+        }
         if (born && ballots.born(sender)) {
             node.membersChanged();
         }

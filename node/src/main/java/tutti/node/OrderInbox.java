@@ -74,6 +74,8 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
     private final AtomicBoolean announced = new AtomicBoolean();
     /** Those who have sent something outside of the order that could not be read: it is told once. */
     private final Set<Integer> misread = ConcurrentHashMap.newKeySet();
+    /** Whether something was delivered that this node does not know, and cannot go on without. */
+    private volatile boolean stopped;
     private volatile long arrivedPosition;
     private volatile Group.View view = Group.View.NONE;
 
@@ -115,9 +117,23 @@ final class OrderInbox implements DurableLog.Reader, Group.Listener {
 
     @Override
     public void delivered(long position, int sender, ByteBuffer payload) {
+        if (stopped) {
+            return;
+        }
         int bytes = payload.remaining();
         int digest = LogContinuity.digest(sender, payload);
-        Control read = read(position, sender, payload);
+        Control read;
+        try {
+            read = read(position, sender, payload);
+        } catch (IllegalStateException unknown) {
+            stopped = true;
+            // Behind what was delivered before it, which may say more: that this node runs another protocol than the cluster.
+            loop.execute(() -> {
+                events.delivered();
+                events.failed(unknown);
+            });
+            return;
+        }
         backlog.add(bytes);
         deliveries.add(read instanceof Control.Traced(TraceContext context, Message message, var _)
                 ? new Delivery(position, sender, bytes, digest, ordered.said(message), context, clock.nanoTime())

@@ -60,6 +60,7 @@ final class ReplicaCore {
     private final Control.Messages messages;
     private final OrderInbox inbox;
     private final Outbox outbox;
+    private final ClusterProtocol clusterProtocol;
     private final ControlMessages controlMessages;
     private final ProtocolWorld world;
     private final LogKeeping logKeeping;
@@ -132,7 +133,9 @@ final class ReplicaCore {
                 logKeeping, settlement, parts);
         this.parameters = new ParameterChanges(settings.node(), members::voters, settings.protocol(), this.protocol,
                 parts);
-        this.controlMessages = new ControlMessages(life, files, outcomes, questions, transactions, logKeeping, ballots,
+        this.clusterProtocol = new ClusterProtocol(settings.protocol(), this::ordered);
+        this.controlMessages = new ControlMessages(life, clusterProtocol, files, outcomes, questions, transactions,
+                logKeeping, ballots,
                 settlement, copies, changes, placementChanges, parts);
     }
 
@@ -164,6 +167,7 @@ final class ReplicaCore {
         long before = snapshots.restore(position);
         if (before > 0) {
             logKeeping.recovered(before);
+            clusterProtocol.recovered();
         }
         pipeline.open(position, before);
         deliveredPosition = before;
@@ -301,6 +305,11 @@ final class ReplicaCore {
                 && !claims().has(Trait.VISIBILITY_AWAITED_ELSEWHERE);
     }
 
+    private void ordered(Message message) {
+        boolean all = order.group().allCan(Group.TRACES);
+        parts.send(messages.said(message, all ? traces.ordered(message.transaction()) : null));
+    }
+
     // ------------------------------------------------------------------------------------------ its parts
 
     /** What the parts of this node need of it, and of each other. */
@@ -412,8 +421,7 @@ final class ReplicaCore {
 
         @Override
         public void order(Message message) {
-            boolean all = order.group().allCan(Group.TRACES);
-            send(messages.said(message, all ? traces.ordered(message.transaction()) : null));
+            clusterProtocol.order(message);
         }
 
         @Override

@@ -73,7 +73,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
      * @param node its number, 0 to 255
      * @param replicas numbers of all replicas with which the order began ({@link Group#founders})
      * @param placement of tables with which the cluster begins; the same at all nodes
-     * @param protocol with its parameters; nodes with different ones refuse each other
+     * @param protocol with its parameters; whoever differs from those with which the cluster began stops
      * @param applying how it applies what others have changed, to begin with
      * @param inFlightMax how many local transactions may wait for their outcome at a time; further ones wait their turn
      * @param backlogBytesMax how many bytes of what is delivered and not yet visible are held in memory before delivery waits: of changes,
@@ -157,6 +157,15 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         private static final long serialVersionUID = 1;
 
         BehindException(String message) {
+            super(message);
+        }
+    }
+
+    /** Why a replica has failed that runs another protocol than its cluster, or with other parameters. It has never taken part in that. */
+    public static final class OtherProtocolException extends IllegalStateException {
+        private static final long serialVersionUID = 1;
+
+        OtherProtocolException(String message) {
             super(message);
         }
     }

@@ -108,6 +108,11 @@ abstract class ReplicaTrio {
         return PathDirectory.of(directory.resolve(name));
     }
 
+    /** What a node runs; a test may have nodes differ. */
+    ChosenProtocol chosen(String protocol, int node) {
+        return chosen(protocol);
+    }
+
     /** What a node's protocol is made by; a test may put something between. */
     Function<ReplicaWorld, Protocol> maker(int node, ChosenProtocol protocol) throws IOException {
         return world -> protocol.create(node, ALL, world);
@@ -126,7 +131,7 @@ abstract class ReplicaTrio {
     /** Starts a node, or starts it anew, and answers when it has joined the order or failed to. */
     final ReplicaNode open(String protocol, int node) throws IOException {
         ends.remove(node);
-        ChosenProtocol chosen = chosen(protocol);
+        ChosenProtocol chosen = chosen(protocol, node);
         ListEngine engine = engines.computeIfAbsent(node, number -> new ListEngine(machine, number));
         ReplicaNode replica = new ReplicaNode(
                 new ReplicaNode.Settings(node, ALL, placement, chosen, new ApplySettings(3, 16, lingerNanos), 100,

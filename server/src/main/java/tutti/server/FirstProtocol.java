@@ -13,6 +13,12 @@ final class FirstProtocol {
 
     private FirstProtocol() {}
 
+    /** Forgets it: the node's cluster runs another one, so nothing is there yet that was begun with it. */
+    static void forget(Directory data) throws IOException {
+        data.delete(FILE);
+        data.sync();
+    }
+
     /**
      * Notes it, or compares it.
      *

@@ -192,6 +192,9 @@ public final class NodeServer implements NodeRuntime {
                         failures = 0;
                         continue;
                     }
+                    if (ending.cause() instanceof ReplicaNode.OtherProtocolException) {
+                        FirstProtocol.forget(PathDirectory.of(config.data()));
+                    }
                     if (IncomingCopy.helps(config, ending.cause())) {
                         LOG.warn("node {} needs a copy of another node's state: {}", config.self().name(),
                                 Failure.said(ending.cause()));

@@ -31,4 +31,13 @@ class FirstProtocolTest {
         assertThrows(IOException.class, () -> check("si", Map.of()));
         check("hybrid", Map.of());
     }
+
+    /** Its data is of none then. */
+    @Test
+    void aNodeWhoseClusterRunsAnotherOneMayBeGivenThat() throws IOException {
+        check("hybrid", Map.of("logs", "65"));
+        FirstProtocol.forget(PathDirectory.of(data));
+        check("hybrid", Map.of("logs", "64"));
+        assertThrows(IOException.class, () -> check("hybrid", Map.of("logs", "65")));
+    }
 }
