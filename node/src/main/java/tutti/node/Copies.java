@@ -63,6 +63,7 @@ final class Copies {
 
     /** One that is being prepared. */
     private static final class Begun {
+        final long number;
         final int receiver;
         final long directory;
         final Completion<StateCopy> done;
@@ -71,7 +72,8 @@ final class Copies {
         StateCopy taken;
         boolean awaitsEngine;
 
-        Begun(int receiver, long directory, Completion<StateCopy> done) {
+        Begun(long number, int receiver, long directory, Completion<StateCopy> done) {
+            this.number = number;
             this.receiver = receiver;
             this.directory = directory;
             this.done = done;
@@ -90,6 +92,7 @@ final class Copies {
     private final Group group;
     private final Node node;
     private @Nullable Begun begun;
+    private long lastNumber;
     /** By node: where it was said last, since this life began, that the node begins anew. */
     private final Map<Integer, Long> replacedAt = new HashMap<>();
 
@@ -125,9 +128,7 @@ final class Copies {
             return;
         }
         LOG.info("node {} gives node {} a copy", self, receiver);
-        abandon("another copy was asked for");
-        begun = new Begun(receiver, directory, done);
-        retention.begin(receiver);
+        prepare(receiver, directory, done);
         node.send(new Control.Replaced(receiver, directory, outcomes.lastLife(receiver), node.deliveredPosition()));
     }
 
@@ -138,12 +139,30 @@ final class Copies {
                 : null;
     }
 
-    private void abandon(String why) {
+    /** Begins to prepare one, in place of any other. */
+    private Begun prepare(int receiver, long directory, Completion<StateCopy> done) {
+        Begun before = begun;
+        Begun now = new Begun(++lastNumber, receiver, directory, done);
+        begun = now;
+        retention.begin(receiver, now.number);
+        if (before != null) {
+            failed(before, "another copy was asked for");
+        }
+        return now;
+    }
+
+    /** What is being prepared, if anything, is given up. */
+    void abandon(String why) {
         Begun before = begun;
         begun = null;
         if (before != null) {
-            before.done.failed(new EngineFailure("57P03", why, true));
+            failed(before, why);
         }
+    }
+
+    private void failed(Begun of, String why) {
+        retention.end(of.number, false);
+        of.done.failed(new EngineFailure("57P03", why, true));
     }
 
     /** As {@link ReplicaNode#backUp}. */
@@ -157,18 +176,13 @@ final class Copies {
             return;
         }
         LOG.info("node {} is backed up", self);
-        begun = new Begun(ReplicaNode.BACKUP, 0, done);
-        begun.ordered = true;
-        retention.begin(ReplicaNode.BACKUP);
+        prepare(ReplicaNode.BACKUP, 0, done).ordered = true;
         delivered(node.deliveredPosition());
     }
 
     /** As {@link ReplicaNode#copied}. */
-    void end(int receiver, boolean complete) {
-        if (begun != null && begun.receiver == receiver) {
-            abandon("the copy was given up");
-        }
-        retention.end(receiver, complete);
+    void end(StateCopy copy, boolean complete) {
+        retention.end(copy.number(), complete);
     }
 
     /** A node begins anew with a copy, if this is not late. */
@@ -203,7 +217,7 @@ final class Copies {
     void delivered(long position) {
         Begun now = begun;
         if (now != null && now.ordered && now.taken == null) {
-            now.taken = new StateCopy(position, snapshots.take(position), outcomes.lastLife(now.receiver));
+            now.taken = new StateCopy(position, snapshots.take(position), outcomes.lastLife(now.receiver), now.number);
             visible(node.visible());
         }
     }
@@ -234,6 +248,7 @@ final class Copies {
                     ? now.taken.as(snapshots::complete)
                     : earlier(now, held));
         } catch (IOException broken) {
+            retention.end(now.number, false);
             now.done.failed(new EngineFailure("58030", String.valueOf(broken.getMessage()), true));
             node.fail(broken, false);
         }
@@ -242,7 +257,7 @@ final class Copies {
     private StateCopy earlier(Begun now, long held) throws IOException {
         long lastLife = outcomes.lastLife(now.receiver);
         return files.newestUpTo(held)
-                .map(snapshot -> new StateCopy(snapshot.position(), snapshot.state(), lastLife))
-                .orElseGet(() -> new StateCopy(0, new byte[0], lastLife));
+                .map(snapshot -> new StateCopy(snapshot.position(), snapshot.state(), lastLife, now.number))
+                .orElseGet(() -> new StateCopy(0, new byte[0], lastLife, now.number));
     }
 }

@@ -5,6 +5,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import tutti.runtime.Loop;
@@ -18,13 +19,15 @@ import tutti.runtime.Loop;
 final class CopyRetention {
     private static final Logger LOG = LoggerFactory.getLogger(CopyRetention.class);
     private static final long GRACE_NANOS = TimeUnit.MINUTES.toNanos(10);
-    private static final int NOBODY = -1;
+
+    /** Of which receiver, and by which number. */
+    private record Making(int receiver, long number) {}
 
     private final int self;
     private long bytesMax;
     private final Loop loop;
     private final Runnable released;
-    private int making = NOBODY;
+    private @Nullable Making making;
     /** By receivers whose copies are complete: when it is no longer kept for them. */
     private final Map<Integer, Loop.Timer> made = new TreeMap<>();
 
@@ -53,21 +56,23 @@ final class CopyRetention {
 
     /** Whether a copy is being made. */
     boolean isMaking() {
-        return making != NOBODY;
+        return making != null;
     }
 
     /** A copy is begun. The log is no longer kept for another one that is not complete. */
-    void begin(int node) {
+    void begin(int node, long number) {
         forget(node);
-        making = node;
+        making = new Making(node, number);
     }
 
-    /** It has ended; without effect if it is not the last that was begun. */
-    void end(int node, boolean complete) {
-        if (node != making) {
+    /** The one with this number has ended; without effect if it is not the last that was begun. */
+    void end(long number, boolean complete) {
+        Making ended = making;
+        if (ended == null || ended.number != number) {
             return;
         }
-        making = NOBODY;
+        making = null;
+        int node = ended.receiver;
         if (complete) {
             made.put(node, loop.schedule(GRACE_NANOS, () -> release(node)));
         } else {
@@ -90,13 +95,13 @@ final class CopyRetention {
                             + " which are given copies: they may need others",
                     self, logBytes, receivers());
             List.copyOf(made.keySet()).forEach(this::forget);
-            making = NOBODY;
+            making = null;
             released.run();
         }
     }
 
     private List<Integer> receivers() {
-        return Stream.concat(made.keySet().stream(), isMaking() ? Stream.of(making) : Stream.empty()).toList();
+        return Stream.concat(made.keySet().stream(), Stream.ofNullable(making).map(Making::receiver)).toList();
     }
 
     private void forget(int node) {

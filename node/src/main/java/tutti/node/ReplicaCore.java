@@ -456,6 +456,7 @@ final class ReplicaCore {
             }
             LOG.error("node {} is excluded: {}", settings.node(), cause.getMessage());
             pipeline.halt();
+            copies.abandon("the node serves nobody any more");
             outbox.send(new Control.Fence(settings.node(), life.incarnation()).bytes(order.group().wireVersion()));
             failureListener.excluded(cause);
         }

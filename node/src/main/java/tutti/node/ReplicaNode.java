@@ -519,7 +519,8 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     /**
-     * Begins to give a node a copy: has all nodes told that it begins anew, and takes what its replica begins with. From any thread.
+     * Begins to give a node a copy: has all nodes told that it begins anew, and takes what its replica begins with, behind which the log is kept until
+     * {@link #copied} is called. From any thread.
      *
      * @param receiver takes no part in the order, from before this is called until it has the copy
      * @param directory number of its new order directory, which no other has
@@ -534,8 +535,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     public static final int BACKUP = -2;
 
     /**
-     * Takes what the replica of any node could begin with, and keeps the log behind that until {@link #copied} is called with
-     * {@link #BACKUP}. From any thread.
+     * Takes what the replica of any node could begin with, and keeps the log behind that until {@link #copied} is called. From any thread.
      *
      * @param done told when the database may be copied, as for {@link #copy}. Fails if this node does not serve, or gives a copy
      */
@@ -543,9 +543,9 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
         core.loop().execute(() -> core.copies().backUp(done));
     }
 
-    /** The copy for a node has been made, or given up. From any thread. */
-    public void copied(int receiver, boolean complete) {
-        core.loop().execute(() -> core.copies().end(receiver, complete));
+    /** A copy that was taken has been made, or given up. From any thread. */
+    public void copied(StateCopy copy, boolean complete) {
+        core.loop().execute(() -> core.copies().end(copy, complete));
     }
 
     /**

@@ -68,7 +68,7 @@ class StateCopyTest extends ReplicaTrio {
         // The database is copied a while later.
         write(1, "meanwhile", 7);
         ListEngine rows = engines.get(0).copy(machine);
-        nodes.get(0).copied(2, true);
+        nodes.get(0).copied(state, true);
         write(0, "after", 10);
         begin(2, state, rows);
         write(2, "itself", 3);
@@ -86,7 +86,7 @@ class StateCopyTest extends ReplicaTrio {
         stopAndLose(2);
         StateCopy state = copy(0, 2);
         ListEngine rows = engines.get(0).copy(machine);
-        nodes.get(0).copied(2, true);
+        nodes.get(0).copied(state, true);
         assertTrue(state.position() > 0 && state.position() <= told(rows::appliedPosition),
                 state.position() + " of " + told(rows::appliedPosition));
         begin(2, state, rows);
@@ -102,7 +102,7 @@ class StateCopyTest extends ReplicaTrio {
         stopAndLose(2);
         StateCopy state = copy(0, 2);
         ListEngine rows = engines.get(0).copy(machine);
-        nodes.get(0).copied(2, true);
+        nodes.get(0).copied(state, true);
         write(0, "without", 10 * (int) SNAPSHOT_POSITIONS);
         ((TestMachine) machine).runFor(1_000_000_000L);
         assertTrue(firstRetained() <= Math.max(1, state.position()), firstRetained() + " for " + state.position());
@@ -131,7 +131,7 @@ class StateCopyTest extends ReplicaTrio {
         StateCopy state = copy(0, 2);
         assertTrue(0 < state.position() && state.position() < told, state.position() + ", told " + told);
         ListEngine rows = engines.get(0).copy(machine);
-        nodes.get(0).copied(2, true);
+        nodes.get(0).copied(state, true);
         snapshotPositions = 1000;
         begin(2, state, rows);
         return state.position();
@@ -179,9 +179,10 @@ class StateCopyTest extends ReplicaTrio {
         Throwable refused = assertThrows(CompletionException.class, () -> backUp(0)).getCause();
         assertTrue(String.valueOf(refused.getMessage()).contains("gives a copy already"), refused.getMessage());
         ListEngine rows = engines.get(0).copy(machine);
-        nodes.get(0).copied(2, true);
-        assertTrue(backUp(0).position() >= state.position());
-        nodes.get(0).copied(ReplicaNode.BACKUP, false);
+        nodes.get(0).copied(state, true);
+        StateCopy backup = backUp(0);
+        assertTrue(backup.position() >= state.position());
+        nodes.get(0).copied(backup, false);
         write(0, "without", 10 * (int) SNAPSHOT_POSITIONS);
         ((TestMachine) machine).runFor(1_000_000_000L);
         assertTrue(firstRetained() <= Math.max(1, state.position()), firstRetained() + " for " + state.position());
@@ -199,9 +200,46 @@ class StateCopyTest extends ReplicaTrio {
         openAll(SnapshotIsolation.NAME);
         stopAndLose(2);
         StateCopy state = copy(0, 2);
-        nodes.get(0).copied(2, false);
+        nodes.get(0).copied(state, false);
         write(0, "without", 4 * (int) SNAPSHOT_POSITIONS);
         await(() -> firstRetained() > state.position() + SNAPSHOT_POSITIONS);
+        noneHasEnded();
+    }
+
+    /** Whoever writes down a copy may hear late that its receiver has begun anew. */
+    @Test
+    void theEndOfAnEarlierCopyForTheSameNodeIsNotThatOfTheLaterOne() throws IOException {
+        retention = new ReplicaNode.Retention(Long.MAX_VALUE, 1_000_000);
+        openAll(SnapshotIsolation.NAME);
+        stopAndLose(2);
+        StateCopy first = copy(0, 2);
+        StateCopy second = told(done -> nodes.get(0).copy(2, NUMBER + 1, done));
+        nodes.get(0).copied(first, false);
+        write(0, "without", 10 * (int) SNAPSHOT_POSITIONS);
+        ((TestMachine) machine).runFor(1_000_000_000L);
+        assertTrue(firstRetained() <= Math.max(1, second.position()), firstRetained() + " for " + second.position());
+        nodes.get(0).copied(second, false);
+        await(() -> firstRetained() > second.position() + SNAPSHOT_POSITIONS);
+    }
+
+    @Test
+    void aCopyThatFailsBeforeItIsTakenKeepsNothing() throws IOException {
+        retention = new ReplicaNode.Retention(Long.MAX_VALUE, 1_000_000);
+        openAll(SnapshotIsolation.NAME);
+        stopAndLose(2);
+        List<CompletableFuture<StateCopy>> asked = List.of(new CompletableFuture<>(), new CompletableFuture<>());
+        for (int donor : List.of(0, 1)) {
+            nodes.get(donor).copy(2, NUMBER + donor, telling(asked.get(donor)));
+        }
+        for (int donor : List.of(0, 1)) {
+            await(asked.get(donor)::isDone);
+            if (!asked.get(donor).isCompletedExceptionally()) {
+                nodes.get(donor).copied(asked.get(donor).join(), false);
+            }
+        }
+        long before = firstRetained();
+        write(0, "without", 4 * (int) SNAPSHOT_POSITIONS);
+        await(() -> firstRetained() > before + 2 * SNAPSHOT_POSITIONS);
         noneHasEnded();
     }
 

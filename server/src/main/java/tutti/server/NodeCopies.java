@@ -122,7 +122,7 @@ final class NodeCopies implements CopySource {
             throw new IOException("this node cannot be backed up: " + impossible);
         }
         // A node that lags answers when it has applied what had been ordered, and keeps the order's log until it is told that this is over.
-        StateCopy state = NodeLife.asked(node::backUp, LAG_MAX, () -> node.copied(ReplicaNode.BACKUP, false));
+        StateCopy state = NodeLife.asked(node::backUp, LAG_MAX, late -> node.copied(late, false));
         boolean begun = false;
         Path staging = config.data().resolve(STAGING).resolve(Long.toString(count.incrementAndGet()));
         try {
@@ -133,12 +133,12 @@ final class NodeCopies implements CopySource {
                                 + " was ordered since position " + after + ": take another base");
             }
             Files.createDirectories(staging);
-            Copy backup = after < 0 ? base(state, staging) : new Backup(List.of(), null, after, staging);
+            Copy backup = after < 0 ? base(state, staging) : new Backup(state, List.of(), null, after, staging);
             begun = true;
             return counted("backup", backup);
         } finally {
             if (!begun) {
-                node.copied(ReplicaNode.BACKUP, false);
+                node.copied(state, false);
                 Trees.delete(staging);
             }
         }
@@ -188,17 +188,19 @@ final class NodeCopies implements CopySource {
         List<Entry> first = new ArrayList<>(DatabaseCopies.below(staging.resolve(REPLICA), REPLICA));
         Copy rows = database.copy(config.node(), Files.createDirectory(staging.resolve("database")));
         first.addAll(rows.first());
-        return new Backup(first, rows, Math.max(0, state.position() - 1), staging);
+        return new Backup(state, first, rows, Math.max(0, state.position() - 1), staging);
     }
 
     /** One that is being read. The log is taken last: it must reach at least as far as the database does. */
     private final class Backup implements Copy {
+        private final StateCopy state;
         private final List<Entry> first;
         private final @Nullable Copy rows;
         private final long after;
         private final Path staging;
 
-        Backup(List<Entry> first, @Nullable Copy rows, long after, Path staging) {
+        Backup(StateCopy state, List<Entry> first, @Nullable Copy rows, long after, Path staging) {
+            this.state = state;
             this.first = first;
             this.rows = rows;
             this.after = after;
@@ -234,7 +236,7 @@ final class NodeCopies implements CopySource {
 
         @Override
         public void end(boolean complete) {
-            node.copied(ReplicaNode.BACKUP, false);
+            node.copied(state, false);
             if (rows != null) {
                 rows.end(complete);
             }

@@ -338,22 +338,22 @@ final class NodeLife implements AutoCloseable {
 
     /** Asks a node, and waits for its answer. */
     static <T> T asked(Consumer<Completion<T>> question) throws IOException {
-        return asked(question, ANSWER_MAX, () -> {});
+        return asked(question, ANSWER_MAX, _ -> {});
     }
 
     /**
      * Asks a node, and waits for its answer.
      *
      * @param patience how long
-     * @param tooLate called, on the node's thread, when it does what it was asked for and nobody waits for that any more
+     * @param tooLate told, on the node's thread, what it answers when nobody waits for that any more
      */
-    static <T> T asked(Consumer<Completion<T>> question, Duration patience, Runnable tooLate) throws IOException {
+    static <T> T asked(Consumer<Completion<T>> question, Duration patience, Consumer<T> tooLate) throws IOException {
         CompletableFuture<T> told = new CompletableFuture<>();
         question.accept(new Completion<>() {
             @Override
             public void succeeded(T value) {
                 if (!told.complete(value)) {
-                    tooLate.run();
+                    tooLate.accept(value);
                 }
             }
 
@@ -370,8 +370,8 @@ final class NodeLife implements AutoCloseable {
                     : new IOException(failed.getCause().getMessage(), failed);
         } catch (InterruptedException interrupted) {
             Thread.currentThread().interrupt();
-            if (!told.cancel(false)) {
-                tooLate.run();
+            if (!told.cancel(false) && !told.isCompletedExceptionally()) {
+                tooLate.accept(told.join());
             }
             throw new IOException("the node is stopping", interrupted);
         }

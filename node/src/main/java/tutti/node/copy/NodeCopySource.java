@@ -109,7 +109,7 @@ public final class NodeCopySource implements CopySource {
                                 done.succeeded(staged(receiver, taken, logCopy));
                             } catch (IOException | RuntimeException broken) {
                                 LOG.warn("no copy for node {}", receiver, broken);
-                                node.copied(receiver, false);
+                                node.copied(taken, false);
                                 done.failed(new EngineFailure("58030", String.valueOf(broken.getMessage()), true));
                             }
                         }));
@@ -147,7 +147,7 @@ public final class NodeCopySource implements CopySource {
 
                 @Override
                 public void end(boolean complete) {
-                    node.copied(receiver, complete);
+                    node.copied(taken, complete);
                     machine.background("tutti-copy-end", () -> {
                         database.end(complete);
                         staging.deleteAll(name);
