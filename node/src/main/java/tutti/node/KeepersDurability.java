@@ -30,6 +30,8 @@ final class KeepersDurability {
     private final int self;
     private final Placements placements;
     private final Map<Long, Long> written = new TreeMap<>();
+    /** What was written up to here is not known, also of tables that are placed only later. */
+    private long unknown;
     private Set<Integer> awaited = Set.of();
 
     /** @param self number of this node */
@@ -40,13 +42,14 @@ final class KeepersDurability {
 
     /** What was written up to a position is not known here: any of them may have been, by what this life was not told. */
     void mayHaveBeenWritten(long position) {
+        unknown = position;
         placements.tables().keySet().forEach(table -> written.put(table, position));
     }
 
     /** Others are placed than before, by a message at a position: what was written to them up to there is not known here. */
     void placed(long position) {
         written.keySet().retainAll(placements.tables().keySet());
-        placements.tables().keySet().forEach(table -> written.putIfAbsent(table, position));
+        placements.tables().keySet().forEach(table -> written.putIfAbsent(table, Math.max(position, unknown)));
     }
 
     /** These keys were written at a position that is visible here. */
