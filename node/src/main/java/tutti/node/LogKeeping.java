@@ -26,7 +26,8 @@ import tutti.runtime.Machine;
  * in the order, the newest snapshot that is in a file and up to its durable position, neither of which goes back. Before
  * the least that all nodes have told, nobody needs anything. The message at that position itself is kept: a node that begins
  * with the snapshot compares it with what it had ({@link LogContinuity}). Nodes that are away for too long do not count
- * ({@link LogRetention}), unless they keep a table that too few others keep ({@link KeepersDurability}). A node that gives another one a copy tells nothing meanwhile ({@link CopyRetention}).
+ * ({@link LogRetention}), unless they keep a table that too few others keep ({@link KeepersDurability}). New nodes do not either before they decide with the others,
+ * but each does for its own log. A node that gives another one a copy tells nothing meanwhile ({@link CopyRetention}).
  * The copy may be of a position before what its receiver has told in former lives: none of that counts any more.
  *
  * <p>
@@ -300,7 +301,11 @@ final class LogKeeping {
             return;
         }
         Set<Integer> givenUp = retention.givenUp();
-        long needless = keepers.needless(replicas.stream().filter(replica -> !givenUp.contains(replica))
+        Set<Integer> needing = new TreeSet<>(replicas);
+        if (!node.excluded().contains(settings.node())) {
+            needing.add(settings.node());
+        }
+        long needless = keepers.needless(needing.stream().filter(replica -> !givenUp.contains(replica))
                 .mapToLong(replica -> restart[replica]).min().orElse(0), replicas, restart);
         if (needless == 0) {
             return;

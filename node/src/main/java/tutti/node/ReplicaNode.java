@@ -532,7 +532,7 @@ public final class ReplicaNode implements Transactions, AutoCloseable {
     }
 
     /** In place of a node's number: what is copied is for nobody yet. */
-    public static final int BACKUP = -2;
+    static final int BACKUP = -2;
 
     /**
      * Takes what the replica of any node could begin with, and keeps the log behind that until {@link #copied} is called. From any thread.
