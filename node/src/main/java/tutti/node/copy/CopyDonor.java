@@ -356,11 +356,15 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
         }
 
         void written(long upTo) {
+            drop(upTo);
+            pump();
+        }
+
+        private void drop(long upTo) {
             while (unwritten.peek() instanceof CopyMessage.Piece piece && piece.number() <= upTo) {
                 unwritten.remove();
                 unwrittenBytes -= piece.weight();
             }
-            pump();
         }
 
         /** The connection is gone. */
@@ -398,8 +402,9 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
             LOG.info("node {} goes on with the copy for node {}, of which that has {} pieces", self, receiver,
                     received);
             by.send(new CopyMessage.Granted(number));
-            written(received);
+            drop(received);
             unwritten.forEach(each -> send(by, each));
+            pump();
             return true;
         }
 
@@ -431,6 +436,9 @@ public final class CopyDonor implements Network.Acceptor, AutoCloseable {
                 last.transfer = null;
                 if (complete || copy != null) {
                     last.leave();
+                } else {
+                    // The other end has something to read, and leaves; if it does not live, nobody else would see to it.
+                    loop.schedule(SILENT_NANOS, last::silent);
                 }
             }
         }

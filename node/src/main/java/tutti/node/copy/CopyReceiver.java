@@ -262,6 +262,9 @@ public final class CopyReceiver implements AutoCloseable {
             } catch (IOException | RuntimeException broken) {
                 loop.execute(() -> {
                     writes = false;
+                    if (over) {
+                        closeWriter();
+                    }
                     failed("the copy cannot be written: " + broken.getMessage(), true);
                 });
             }

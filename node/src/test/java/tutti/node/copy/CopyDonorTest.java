@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
@@ -26,6 +27,7 @@ import tutti.runtime.real.RealMachine;
 class CopyDonorTest {
     private static final String CLUSTER = "c";
 
+    private List<CopySource.Entry> first = List.of(new CopySource.Entry("rows", null));
     private final BlockingQueue<Boolean> ended = new LinkedBlockingQueue<>();
     private final Loop loop = RealMachine.INSTANCE.loop("donor", broken -> {
         throw new AssertionError(broken);
@@ -54,7 +56,7 @@ class CopyDonorTest {
             done.succeeded(new Copy() {
                 @Override
                 public List<Entry> first() {
-                    return List.of(new Entry("rows", null));
+                    return first;
                 }
 
                 @Override
@@ -169,6 +171,26 @@ class CopyDonorTest {
         again.says(new CopyMessage.Complete());
         assertEquals(true, ended.poll(30, TimeUnit.SECONDS));
         assertTrue(ended.isEmpty());
+    }
+
+    /** What has come is not sent again, and what had been sent comes before what had not. */
+    @Test
+    void theRestOfACopyComesInOrder() throws Exception {
+        String path = "r".repeat(10_000);
+        first = IntStream.range(0, 500).mapToObj(each -> new CopySource.Entry(path + each, null)).toList();
+        Visitor before = node(1);
+        long copy = begun(before);
+        int sent = 0;
+        for (int weight = 0; weight < CopyMessage.AHEAD_BYTES_MAX; sent++) {
+            weight += assertInstanceOf(CopyMessage.Piece.class, before.hears()).weight();
+        }
+        before.goes();
+        Visitor again = node(1);
+        again.says(new CopyMessage.Resume(copy, 3));
+        assertInstanceOf(CopyMessage.Granted.class, again.hears());
+        for (long number = 4; number <= sent + 3; number++) {
+            assertEquals(number, assertInstanceOf(CopyMessage.Piece.class, again.hears()).number());
+        }
     }
 
     @Test
