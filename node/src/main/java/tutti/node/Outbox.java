@@ -1,18 +1,26 @@
 package tutti.node;
 
 import java.util.ArrayDeque;
+import java.util.concurrent.TimeUnit;
 import tutti.core.spi.DurableLog;
+import tutti.runtime.Loop;
 
 /**
  * What this node has to say in the order, in that order. What does not fit into the log's queue waits here; bounded by the
- * sessions, each of which waits for its answer. Of the replica's loop.
+ * sessions, each of which waits for its answer. It is tried again with each delivery, and now and then: the queue may have room only after the
+ * last of these. Of the replica's loop.
  */
 final class Outbox {
-    private final DurableLog log;
-    private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
+    private static final long RETRY_NANOS = TimeUnit.MILLISECONDS.toNanos(100);
 
-    Outbox(DurableLog log) {
+    private final DurableLog log;
+    private final Loop loop;
+    private final ArrayDeque<byte[]> unsent = new ArrayDeque<>();
+    private boolean triesAgain;
+
+    Outbox(DurableLog log, Loop loop) {
         this.log = log;
+        this.loop = loop;
     }
 
     /** Has a message ordered, behind those before it. */
@@ -28,8 +36,19 @@ final class Outbox {
                 log.append(unsent.peek());
                 unsent.remove();
             } catch (DurableLog.OverflowException full) {
+                tryAgain();
                 return;
             }
+        }
+    }
+
+    private void tryAgain() {
+        if (!triesAgain) {
+            triesAgain = true;
+            loop.schedule(RETRY_NANOS, () -> {
+                triesAgain = false;
+                flush();
+            });
         }
     }
 }

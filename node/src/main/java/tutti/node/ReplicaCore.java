@@ -117,7 +117,7 @@ final class ReplicaCore {
         this.messages = new Control.Messages(settings.protocol().messages());
         this.inbox = new OrderInbox(settings.node(), loop, machine.clock(), messages, settings.protocol().messages(),
                 backlog, new OrderEvents());
-        this.outbox = new Outbox(order.log());
+        this.outbox = new Outbox(order.log(), loop);
         this.ballots = new Ballots(settings.replicas(), placements);
         this.members = new Members(settings.replicas());
         this.presence = new Presence(this.protocol, order.group(), inbox, members, ballots);
