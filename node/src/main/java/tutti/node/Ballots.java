@@ -320,6 +320,14 @@ final class Ballots {
         return close();
     }
 
+    /**
+     * These vote as of a snapshot that was restored. Nothing is closed by that: the nodes that were delivered what is in the snapshot look when they are
+     * delivered what is behind it, and so does this one.
+     */
+    void recovered(Set<Integer> now) {
+        nodes = Set.copyOf(now);
+    }
+
     /** Other tables are placed than before. Likewise. */
     List<Ballot> placed() {
         return close();

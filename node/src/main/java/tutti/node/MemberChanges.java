@@ -4,6 +4,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
+import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -215,7 +216,7 @@ final class MemberChanges {
                 outcomes.fence(told.node(), outcomes.lastLife(told.node()));
             }
             node.decide(position, members.voters());
-            follow();
+            follow(settlement::membersChanged);
         }
         Asked mine = asked;
         if (mine != null && sender == self && told.equals(mine.change)) {
@@ -233,7 +234,7 @@ final class MemberChanges {
         if (members.caughtUp(position, sender, told.number())) {
             LOG.info("node {}: as of position {} node {} decides with the others", self, position, sender);
             node.decide(position, members.voters());
-            follow();
+            follow(settlement::membersChanged);
         }
     }
 
@@ -254,14 +255,15 @@ final class MemberChanges {
     /** The node begins, after what a snapshot has told: the order may not have heard of that before a crash. */
     void recovered() {
         if (members.now().number() > 0) {
-            follow();
+            follow(settlement::recovered);
         }
     }
 
-    private void follow() {
+    /** @param decide is told who decides */
+    private void follow(Consumer<Set<Integer>> decide) {
         group.members(members.now());
         logKeeping.members(members.voters());
-        settlement.membersChanged(members.voters());
+        decide.accept(members.voters());
         // A node that came later is on no older list either, and reads these again behind the state that it was given.
         if (members.now().removed().containsKey(self)) {
             node.exclude(new ReplicaNode.RemovedException("this node was removed from the cluster at position "

@@ -402,6 +402,12 @@ final class Settlement {
         closed(ballots.placed());
     }
 
+    /** These decide, as of the snapshot that the node begins with. */
+    void recovered(Set<Integer> voters) {
+        ballots.recovered(voters);
+        node.membersChanged();
+    }
+
     /** These decide from here on. */
     void membersChanged(Set<Integer> voters) {
         closed(ballots.voters(voters));

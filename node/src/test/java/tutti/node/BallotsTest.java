@@ -292,13 +292,14 @@ class BallotsTest {
             for (int i = 0; i < 40; i++) {
                 long position = 1L + random.nextInt(4);
                 int node = random.nextInt(nodes);
-                int kind = random.nextInt(12);
+                int kind = random.nextInt(14);
                 boolean allVote = one.excluded().isEmpty();
                 List<Ballot> decided = told(one, kind, node, position);
                 assertEquals(decided, told(other, kind, node, position));
                 if (random.nextInt(10) == 0) {
                     Ballots restored = of(nodes);
                     restored.restore(other.image(), other.tables());
+                    restored.recovered(IntStream.range(0, nodes).boxed().collect(Collectors.toSet()));
                     other = restored;
                 }
                 assertEquals(one.image(), other.image());
@@ -317,6 +318,11 @@ class BallotsTest {
             case 0, 1, 2, 3 -> ballots.inapplicable(node, refused(position));
             case 4 -> ballots.inapplicable(node, troubled(position, false, Control.Vote.NEVER_MADE));
             case 11 -> ballots.decided(position, node % 2 == 0);
+            case 12 -> ballots.exclude(node);
+            case 13 -> {
+                ballots.born(node);
+                yield List.of();
+            }
             default -> ballots.applied(node, position);
         };
     }
