@@ -90,7 +90,7 @@ final class Ballots {
     /**
      * What is known of one position.
      *
-     * @param transactions whose effects they are, at least one
+     * @param transactions as in {@link Control.Inapplicable}
      * @param everywhere whether each node executes it by itself; if not, its own node has, and the others have its changes
      * @param sqlState of the error of the first node that said so
      * @param message likewise

@@ -149,7 +149,7 @@ sealed interface Control extends Encoded {
     /**
      * The sender cannot make the effects of a position, and does not go beyond it. What becomes of it is for {@link Ballots}.
      *
-     * @param transactions whose effects they are, at least one
+     * @param transactions whose effects they are, at least one; then the names of those that are runs of others, as far as the sender knows
      * @param everywhere whether each node executes it by itself
      * @param sqlState of the sender's error
      * @param message likewise

@@ -4,9 +4,11 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.SortedMap;
 import java.util.TreeMap;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import tutti.core.schema.Field;
 import tutti.core.schema.Schema;
@@ -33,7 +35,8 @@ import tutti.core.txn.TransactionId;
  * <b>A transaction that is run again</b> ({@link #again}) has a name for each run, of which its client knows the first: that one has
  * committed if any of them has. Its node says in the order which run belongs to which name before it says anything else of the run, so
  * whoever is delivered all that a life has sent knows all runs. Of the last {@value #RUNS} runs it is known to which name they belong;
- * an older one, or one from before a restart here, is of a transaction whose outcome is {@link Answer#UNKNOWN}.
+ * an older one, or one from before a restart here, is of a transaction whose outcome is {@link Answer#UNKNOWN}. So that one whose last run is left out
+ * later is not taken for committed then, whoever refuses that run names the transaction, too ({@link Control.Inapplicable}).
  *
  * <p>
  * Everything here is a function of the delivered prefix, but for {@link #executed} and which runs belong to which name. A bit per transaction is kept, for
@@ -211,6 +214,12 @@ final class Outcomes {
                 life.clear(count(name));
             }
         }
+    }
+
+    /** These, and behind them the names of those that are runs of others, as far as that is known. */
+    List<TransactionId> withNames(List<TransactionId> transactions) {
+        return Stream.concat(transactions.stream(), transactions.stream().map(runs::get).filter(Objects::nonNull))
+                .toList();
     }
 
     /**

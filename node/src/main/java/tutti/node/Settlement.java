@@ -220,7 +220,8 @@ final class Settlement {
         switch (verdict) {
             case OPEN -> {
                 Control.Inapplicable told = new Control.Inapplicable(position,
-                        node.transactions().included().all(position, slot.transaction()), everywhere,
+                        node.outcomes().withNames(node.transactions().included().all(position, slot.transaction())),
+                        everywhere,
                         cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
                         cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX), vote(position, why));
                 say(position, told.vote(), everywhere,

@@ -59,6 +59,21 @@ class OutcomesTest {
         assertTrue(outcomes.counts(1));
     }
 
+    /** Which runs are whose may be forgotten before a verdict. */
+    @Test
+    void aTransactionWhoseLastRunIsLeftOutMuchLaterHasNotCommitted() {
+        outcomes.born(1, 1);
+        outcomes.again(id(1, 1, 7), id(1, 1, 9));
+        outcomes.committed(id(1, 1, 9));
+        List<TransactionId> refused = outcomes.withNames(List.of(id(1, 1, 9)));
+        for (int count = 0; count < 2 * Outcomes.RUNS; count += 2) {
+            outcomes.again(id(1, 1, 20 + count), id(1, 1, 21 + count));
+        }
+        assertEquals(Answer.COMMITTED, outcomes.ofEnded(id(1, 1, 7)));
+        refused.forEach(outcomes::undone);
+        assertEquals(Answer.UNKNOWN, outcomes.ofEnded(id(1, 1, 7)));
+    }
+
     @Test
     void aTransactionThatIsRunAgainHasCommittedIfAnyRunHas() {
         outcomes.born(1, 1);
