@@ -243,6 +243,24 @@ class StateCopyTest extends ReplicaTrio {
         noneHasEnded();
     }
 
+    /** It is asked in vain, and is told so at once. */
+    @Test
+    void whoIsExcludedGivesUpTheCopyThatItPrepares() throws IOException {
+        openAll(SnapshotIsolation.NAME);
+        stopAndLose(2);
+        engines.get(1).refused.add("bad");
+        long position = new Client(0, "bad", 1).committed();
+        await(() -> !this.<List<ReplicaNode.Position>>told(nodes.get(1)::positions).isEmpty());
+        engines.get(0).hold();
+        new Client(0, "held", 2);
+        CompletableFuture<StateCopy> asked = new CompletableFuture<>();
+        nodes.get(0).copy(2, NUMBER, telling(asked));
+        this.<Void>told(done -> nodes.get(1).decide(position, false, done));
+        await(asked::isDone);
+        assertTrue(asked.exceptionNow().getMessage().contains("serves nobody any more"), asked::toString);
+        assertEquals(ReplicaNode.State.EXCLUDED, nodes.get(0).state());
+    }
+
     /** Whose message comes second: all others would turn the node away with its copy. */
     @Test
     void oneOfTwoThatAreAskedAtOnceGivesNoneAndDoesWhenItIsAskedAgain() throws IOException {
