@@ -57,7 +57,8 @@ import tutti.node.Control.Vote;
  * verdict. Behind it a node that serves either has acted as the verdict says, or cannot go on serving: one that has not made
  * effects that hold stands before that position, and so shows a prefix of what the others show; one that has made effects that
  * do not is excluded: none of its messages counts from the verdict on, and it serves nobody until in a later life its database
- * is right ({@link Settlement}); so is one that had made them in an earlier life and has lost them since, but that its next life serves. By one verdict at most a minority of the voters is, except in a tie, by hand, or
+ * is right ({@link Settlement}); one that had made them in an earlier life and has lost them since
+ * begins another, which serves. By one verdict at most a minority of the voters is, except in a tie, by hand, or
  * where of a table that some nodes lack no keeper has made its part and the others have made theirs.
  *
  * <p>
