@@ -57,9 +57,20 @@ final class ClientTransactions {
         /** What the protocol asks of a node. */
         Claims claims();
 
+        /** Longest message that the order takes, in bytes. */
+        int payloadBytesMax();
+
         /** The node cannot go on. */
         void fail(Throwable cause, boolean restartable);
     }
+
+    /** Of a message of the order: what it has besides what its length is estimated by, which are names and a span's context. */
+    private static final int FRAME_BYTES = 1 << 12;
+    private static final int KEY_BYTES = Long.BYTES + 1;
+
+    /** A request that is not logged before there is room. */
+    private record ToLog(byte[] request, ConflictClasses classes, @Nullable TransactionId name,
+            Completion<TransactionId> logged) {}
 
     private final int number;
     private final long incarnation;
@@ -87,7 +98,7 @@ final class ClientTransactions {
     /** Those that the protocol has heard of. */
     private final Map<TransactionId, ClientTransaction> known = new HashMap<>();
     /** Requests that are not logged before there is room among those, of all nodes, that are and have not been executed: bounded by the sessions. */
-    private final ArrayDeque<Runnable> toLog = new ArrayDeque<>();
+    private final ArrayDeque<ToLog> toLog = new ArrayDeque<>();
     /** Requests that this replica is executing and somebody here waits for, by position. */
     private final Map<Long, TransactionId> executing = new HashMap<>();
 
@@ -221,6 +232,11 @@ final class ClientTransactions {
         bySession.values().stream().sorted(Comparator.comparingLong(each -> each.id().serial())).toList()
                 .forEach(ClientTransaction::doubtful);
         everywhere.doubtful(names, metrics::doubtful);
+        List<ToLog> unasked = List.copyOf(toLog);
+        toLog.clear();
+        unasked.forEach(each -> each.logged.failed(new EngineFailure("57P03",
+                "the request was not logged: no majority of the cluster has been reached for too long; try again",
+                true)));
     }
 
     // ------------------------------------------------------------------------------------------ sessions
@@ -309,13 +325,20 @@ final class ClientTransactions {
 
     /** Has an owner execute a client's request, who is told when it is logged; as {@link Transactions#log}. */
     void log(byte[] request, ConflictClasses classes, @Nullable TransactionId name, Completion<TransactionId> logged) {
-        if (!hasRoom()) {
-            toLog.add(() -> log(request, classes, name, logged));
+        ToLog asked = new ToLog(request, classes, name, logged);
+        // What is refused now, or is too long for ever, is not to wait for room.
+        if (hasRoom() || node.refusal() != null || !canBeOrdered(bytes(request, classes, KeySet.EMPTY))) {
+            log(asked);
         } else {
-            TransactionId ticket = name == null ? reserve() : name;
-            request(request, classes, KeySet.EMPTY, TransactionRequest.Placement.OWNER, ticket,
-                    new LoggedRequest(ticket, (long) TransactionRequest.Whole.WAITING_BYTES + request.length, logged));
+            toLog.add(asked);
         }
+    }
+
+    private void log(ToLog asked) {
+        TransactionId ticket = asked.name == null ? reserve() : asked.name;
+        request(asked.request, asked.classes, KeySet.EMPTY, TransactionRequest.Placement.OWNER, ticket,
+                new LoggedRequest(ticket, (long) TransactionRequest.Whole.WAITING_BYTES + asked.request.length,
+                        asked.logged));
     }
 
     /** Whether one more may be logged. Every node keeps those of all in memory, so all are counted: those delivered, and this node's on their way. */
@@ -326,7 +349,7 @@ final class ClientTransactions {
     /** Has requests logged that have waited for room. */
     void logMore() {
         while (!toLog.isEmpty() && hasRoom()) {
-            toLog.remove().run();
+            log(toLog.remove());
         }
     }
 
@@ -347,10 +370,47 @@ final class ClientTransactions {
             done.failed(new EngineFailure("57P03", refusal, true));
             return;
         }
+        long bytes = bytes(statement, classes, keys);
+        if (!canBeOrdered(bytes)) {
+            done.failed(tooLong("the statement", bytes));
+            return;
+        }
         TransactionId id = name == null ? nextId() : name;
         everywhere.add(id, done, counted);
         node.tell(() -> node.protocol().submitted(id,
                 new TransactionRequest.Whole(statement, classes, keys, placement)));
+    }
+
+    // ------------------------------------------------------------------------------------------ what is too long
+
+    private static long bytes(byte[] statement, ConflictClasses classes, KeySet keys) {
+        return statement.length + (long) Long.BYTES * classes.size() + (long) KEY_BYTES * keys.size();
+    }
+
+    /** Whether a message with about so much in it can be ordered. What cannot be is refused before the protocol hears of it. */
+    private boolean canBeOrdered(long bytes) {
+        return bytes + FRAME_BYTES <= node.payloadBytesMax();
+    }
+
+    private EngineFailure tooLong(String what, long bytes) {
+        return new EngineFailure("54000",
+                what + " takes " + bytes + " bytes, and the cluster's order carries messages of at most "
+                        + node.payloadBytesMax() + "; make several of it, or raise limits.transaction-bytes",
+                false);
+    }
+
+    /** Why what an owner has executed cannot be ordered; null if it can. */
+    @Nullable
+    EngineFailure tooLong(WriteSet writes, List<Response> responses) {
+        long bytes = writes.changes().length + (long) KEY_BYTES * writes.keys().size()
+                + responses.stream().mapToLong(Response::bytesMax).sum();
+        if (!canBeOrdered(bytes)) {
+            return tooLong("what the request has changed and is answered", bytes);
+        }
+        return writes.keys().size() <= WriteSet.KEYS_MAX
+                ? null
+                : new EngineFailure("54000", "the request touches " + writes.keys().size() + " keys, more than "
+                        + WriteSet.KEYS_MAX + "; make several of it", false);
     }
 
     // ------------------------------------------------------------------------------------------ victims
@@ -419,7 +479,7 @@ final class ClientTransactions {
 
     /** {@link tutti.core.protocol.ReplicaWorld#undertake}. */
     void undertake(TransactionId id, List<TransactionRequest.Whole> requests) {
-        ExecutorSession session = new ExecutorSession(loop, node.pipeline().executors(), requests);
+        ExecutorSession session = new ExecutorSession(this, node.pipeline().executors(), requests);
         ClientTransaction transaction = new ClientTransaction(this, id, session, requests.getFirst());
         session.of(transaction);
         if (known.putIfAbsent(id, transaction) != null) {

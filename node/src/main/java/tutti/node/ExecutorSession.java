@@ -3,6 +3,7 @@ package tutti.node;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 import tutti.core.protocol.ReplicaWorld.Priority;
+import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
 import tutti.core.spi.Completion;
 import tutti.core.spi.Engine;
@@ -11,13 +12,18 @@ import tutti.core.spi.EngineFailure;
 import tutti.core.spi.LocalTransaction;
 import tutti.core.txn.AbortReason;
 import tutti.core.txn.Outcome;
+import tutti.core.txn.WriteSet;
 import tutti.runtime.Loop;
 
 /**
  * Whole requests that this node executes, in one engine transaction, for whichever nodes they were submitted to: an executor of the engine in
  * the place of a client's session. When they are run again, only the first is. Of the replica's loop, but for what the engine calls.
+ *
+ * <p>
+ * What is too long for a message of the order is rolled back: of several the first is run alone, and one is refused.
  */
 final class ExecutorSession implements LocalTransaction {
+    private final ClientTransactions all;
     private final Loop loop;
     private final ExecutorPool pool;
     private final Engine.Executor executor;
@@ -30,8 +36,9 @@ final class ExecutorSession implements LocalTransaction {
     private boolean waits;
     private boolean answered;
 
-    ExecutorSession(Loop loop, ExecutorPool pool, List<TransactionRequest.Whole> requests) {
-        this.loop = loop;
+    ExecutorSession(ClientTransactions all, ExecutorPool pool, List<TransactionRequest.Whole> requests) {
+        this.all = all;
+        this.loop = all.loop();
         this.pool = pool;
         this.executor = pool.take();
         this.requests = requests.stream().map(each -> new Engine.Request(each.statement(), each.classes())).toList();
@@ -66,7 +73,7 @@ final class ExecutorSession implements LocalTransaction {
             public void succeeded(Executed executed) {
                 loop.execute(() -> {
                     if (own == run) {
-                        transaction().undertaken(executed.writes(), executed.responses());
+                        onExecuted(executed);
                     }
                 });
             }
@@ -80,6 +87,21 @@ final class ExecutorSession implements LocalTransaction {
                 });
             }
         });
+    }
+
+    private void onExecuted(Executed executed) {
+        EngineFailure tooLong = all.tooLong(executed.writes(), executed.responses());
+        if (tooLong == null) {
+            transaction().undertaken(executed.writes(), executed.responses());
+            return;
+        }
+        rollback(() -> {});
+        if (executed.responses().size() > 1) {
+            run(Priority.ORDERED);
+        } else {
+            transaction().undertaken(WriteSet.EMPTY,
+                    List.of(new Response(tooLong.sqlState(), tooLong.message(), new byte[0])));
+        }
     }
 
     @Override

@@ -403,6 +403,11 @@ final class ReplicaCore {
         }
 
         @Override
+        public int payloadBytesMax() {
+            return order.log().maxPayloadBytes();
+        }
+
+        @Override
         public boolean isGone(int node) {
             Group.View view = inbox.view();
             return view.majority() && (!view.members().contains(node) || ballots.excluded().contains(node)

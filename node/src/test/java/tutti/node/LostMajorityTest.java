@@ -17,6 +17,7 @@ import tutti.core.spi.Engine.ExecuteResult;
 import tutti.core.spi.EngineFailure;
 import tutti.core.spi.Order;
 import tutti.core.txn.AbortReason;
+import tutti.core.txn.ConflictClasses;
 import tutti.core.txn.KeySet;
 import tutti.core.txn.Outcome;
 import tutti.core.txn.TransactionId;
@@ -142,6 +143,42 @@ class LostMajorityTest extends ReplicaTrio {
         assertTrue(failure.message().contains("tutti_outcome('" + name + "')"), failure.message());
         findMajority("si");
         assertEquals(TransactionOutcome.COMMITTED, ask(1, name));
+        noneHasEnded();
+    }
+
+    private CompletableFuture<EngineFailure> log(String request) {
+        CompletableFuture<EngineFailure> failed = new CompletableFuture<>();
+        nodes.get(0).log(request.getBytes(StandardCharsets.UTF_8), ConflictClasses.ALL, null,
+                new Completion<TransactionId>() {
+                    @Override
+                    public void succeeded(TransactionId ticket) {
+                        failed.completeExceptionally(new AssertionError("it cannot have been logged"));
+                    }
+
+                    @Override
+                    public void failed(EngineFailure failure) {
+                        failed.complete(failure);
+                    }
+                });
+        return failed;
+    }
+
+    /** Nothing of it has been handed to the order, so there is no doubt. */
+    @Test
+    void whoWaitsForRoomAmongLoggedRequestsHearsThatThereIsNone() throws Exception {
+        waitingBytesMax = 1;
+        openAll("hybrid");
+        held.hold();
+        CompletableFuture<EngineFailure> first = log("first");
+        await(() -> held.holds());
+        CompletableFuture<EngineFailure> waits = log("waits");
+        loseMajority();
+        assertEquals("08007", get(first).sqlState());
+        assertEquals("57P03", get(waits).sqlState());
+        assertEquals("57P03", get(log("late")).sqlState());
+        findMajority("hybrid");
+        await(() -> nodes.keySet().stream().allMatch(node -> engines.get(node).changes().contains("first")));
+        nodes.keySet().forEach(node -> assertEquals(1, engines.get(node).count(), "node " + node));
         noneHasEnded();
     }
 

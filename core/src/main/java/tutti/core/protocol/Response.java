@@ -20,6 +20,8 @@ public record Response(String sqlState, String message, byte[] content) {
             Field.of("sqlState", Types.text(5), Response::sqlState),
             Field.of("message", Types.text(MESSAGE_BYTES_MAX), Response::message),
             Field.of("content", Types.bytes(Types.BYTES_MAX), Response::content), Response::new);
+    /** For the SQLSTATE, lengths, and the name of the request that goes with it. */
+    private static final int EXTRA_BYTES = 64;
     private static final String SUCCESS = "00000";
 
     /** Of a request that took effect. */
@@ -30,6 +32,11 @@ public record Response(String sqlState, String message, byte[] content) {
     /** Whether it took effect. */
     public boolean tookEffect() {
         return sqlState.equals(SUCCESS);
+    }
+
+    /** About how many bytes it takes in a message, at most. */
+    public long bytesMax() {
+        return EXTRA_BYTES + 3L * message.length() + content.length;
     }
 
     /** Whether both tell the client the same. */
