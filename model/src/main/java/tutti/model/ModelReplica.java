@@ -231,7 +231,7 @@ final class ModelReplica implements ReplicaWorld, Channel.Receiver {
 
     @Override
     public void skip(long position) {
-        decide(position, () -> pipeline.add(position, ModelPipeline.Action.SKIP, null, null));
+        decide(position, () -> locals.skip(position, pipeline));
     }
 
     @Override

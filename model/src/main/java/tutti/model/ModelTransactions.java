@@ -563,6 +563,11 @@ final class ModelTransactions {
         included.add(site.world().work(id));
     }
 
+    void skip(long position, ModelPipeline pipeline) {
+        included.clear(); // they have changed nothing
+        pipeline.add(position, ModelPipeline.Action.SKIP, null, null);
+    }
+
     void execute(TransactionId id, long position, ModelPipeline pipeline) {
         Work work = site.world().work(id);
         site.world().workload().resolve(work);

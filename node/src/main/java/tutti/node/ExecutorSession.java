@@ -2,6 +2,8 @@ package tutti.node;
 
 import java.util.List;
 import org.jspecify.annotations.Nullable;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 import tutti.core.protocol.ReplicaWorld.Priority;
 import tutti.core.protocol.Response;
 import tutti.core.protocol.TransactionRequest;
@@ -20,9 +22,13 @@ import tutti.runtime.Loop;
  * the place of a client's session. When they are run again, only the first is. Of the replica's loop, but for what the engine calls.
  *
  * <p>
- * What is too long for a message of the order is rolled back: of several the first is run alone, and one is refused.
+ * What is too long for a message of the order is rolled back: of several the first is run alone, and one is refused. While the engine's database is
+ * in trouble, which says nothing of the requests, the first is run again and again; the protocol hears nothing of that.
  */
 final class ExecutorSession implements LocalTransaction {
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorSession.class);
+    private static final long TROUBLE_NANOS = 500_000_000L;
+
     private final ClientTransactions all;
     private final Loop loop;
     private final ExecutorPool pool;
@@ -35,6 +41,7 @@ final class ExecutorSession implements LocalTransaction {
     /** It is to run as soon as what it had done is rolled back. */
     private boolean waits;
     private boolean answered;
+    private boolean troubled;
 
     ExecutorSession(ClientTransactions all, ExecutorPool pool, List<TransactionRequest.Whole> requests) {
         this.all = all;
@@ -82,7 +89,7 @@ final class ExecutorSession implements LocalTransaction {
             public void failed(EngineFailure failure) {
                 loop.execute(() -> {
                     if (own == run) {
-                        transaction().failed(new AbortReason.Failed(failure.sqlState()));
+                        onFailed(failure);
                     }
                 });
             }
@@ -102,6 +109,23 @@ final class ExecutorSession implements LocalTransaction {
             transaction().undertaken(WriteSet.EMPTY,
                     List.of(new Response(tooLong.sqlState(), tooLong.message(), new byte[0])));
         }
+    }
+
+    private void onFailed(EngineFailure failure) {
+        if (!failure.isTrouble()) {
+            transaction().failed(new AbortReason.Failed(failure.sqlState()));
+            return;
+        }
+        if (!troubled) {
+            troubled = true;
+            LOG.warn("{} waits until the database is well again: {} {}", this, failure.sqlState(), failure.message());
+        }
+        int own = run;
+        loop.schedule(TROUBLE_NANOS, () -> {
+            if (own == run && !answered) {
+                execute(own);
+            }
+        });
     }
 
     @Override

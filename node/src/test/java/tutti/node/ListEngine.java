@@ -168,6 +168,10 @@ final class ListEngine implements Engine {
             public void execute(LocalTransaction transaction, List<Request> requests, Completion<Executed> done) {
                 byte[] request = requests.getFirst().statement();
                 unlessHeld(() -> {
+                    if (full) {
+                        done.failed(FULL);
+                        return;
+                    }
                     open = new String(request, StandardCharsets.UTF_8);
                     done.succeeded(new Executed(new WriteSet(KeySet.EMPTY, request), Response.done(request)));
                 });

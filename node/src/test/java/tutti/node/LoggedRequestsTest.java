@@ -133,6 +133,18 @@ class LoggedRequestsTest extends ReplicaTrio {
         await(() -> newestSnapshot() > begun + 200);
     }
 
+    @Test
+    void whatIsLoggedIsExecutedWhenItsOwnersDatabaseIsWellAgain() throws IOException {
+        openAll("hybrid");
+        engines.values().forEach(engine -> engine.full = true);
+        TransactionId ticket = get(log(0, 1));
+        ((TestMachine) machine).runFor(3_600_000_000_000L);
+        TransactionOutcome open = told(done -> nodes.get(1).outcome(ticket, done));
+        assertEquals(TransactionOutcome.IN_PROGRESS, open);
+        engines.values().forEach(engine -> engine.full = false);
+        awaitEqual(1);
+    }
+
     private long newestSnapshot() {
         try (Stream<Path> all = Files.list(files(0))) {
             return all.map(file -> String.valueOf(file.getFileName())).filter(name -> name.endsWith(".snapshot"))

@@ -110,7 +110,8 @@ import tutti.core.txn.TransactionId;
  *
  * <p>
  * <b>Failures.</b> What an engine refuses (a constraint, a missing table) is the request's result, ordered like any other. What fails for a
- * passing reason is run again, a bounded number of times. Interactive transactions whose replica is gone are released
+ * passing reason is run again, for minutes; then that is its result. While the owner's database is in trouble, which says nothing of the request,
+ * the world goes on by itself, and tells no failure. Interactive transactions whose replica is gone are released
  * ({@link Orphans}); logged requests never are.
  */
 public final class Hybrid implements Protocol {
@@ -119,9 +120,9 @@ public final class Hybrid implements Protocol {
 
     private static final long RESOLVE_TIMER = 1;
     private static final long OWNERS_TIMER = 2;
-    private static final long RETRY_TIMER = 3;
+    static final long RETRY_TIMER = 3;
     static final long TUNE_TIMER = 4;
-    private static final long RETRY_NANOS = 20_000_000L;
+    static final long RETRY_LATER_TIMER = 5;
     /** An owner that is this many positions behind does not ask for its logs back. */
     private static final long BEHIND_MAX = 1000;
     /** Most requests that can be executed together. */
@@ -267,11 +268,8 @@ public final class Hybrid implements Protocol {
 
     @Override
     public void failed(TransactionId transaction, AbortReason.Failed cause) {
-        Boolean again = runs.failed(transaction, cause);
-        if (again == null) {
+        if (!runs.failed(transaction, cause)) {
             end(running(transaction), new Outcome.Aborted(cause));
-        } else if (again) {
-            world.timer(RETRY_TIMER, RETRY_NANOS);
         }
         takeTurns();
     }
@@ -449,11 +447,12 @@ public final class Hybrid implements Protocol {
         for (TransactionId lost : here.held() ? List.<TransactionId>of() : here.runs()) {
             world.abort(lost);
         }
+        // Of changes the first one's name is told with them.
+        done.requests().stream().skip(done.writes().isEmpty() ? 0 : 1).filter(each -> each.response().tookEffect())
+                .forEach(each -> world.includes(each.transaction(), position));
         if (done.writes().isEmpty()) {
             world.skip(position);
         } else {
-            done.requests().stream().skip(1).filter(each -> each.response().tookEffect())
-                    .forEach(each -> world.includes(each.transaction(), position));
             if (here.held()) {
                 world.commit(first, position, done.writes());
             } else {
@@ -558,7 +557,7 @@ public final class Hybrid implements Protocol {
             runs.tune();
             takeTurns();
         } else {
-            runs.retry();
+            runs.retry(timer == RETRY_TIMER);
         }
     }
 

@@ -32,8 +32,15 @@ import tutti.core.txn.WriteSet;
  * transaction costs by itself is paid seldom.
  */
 final class OwnerRuns {
-    /** So often is a request run that fails for passing reasons: with the delays between, for half a second. */
-    private static final int RUNS_MAX = 25;
+    /** So often does a request fail for passing reasons before the next run waits for longer: with the delays between, for half a second. */
+    private static final int SOON_MAX = 25;
+    /**
+     * And so often until that is its result: with the delays between, for ten minutes. What is logged is promised to be executed, and passing reasons have
+     * mostly passed by then; one that never does would keep all that meets the request waiting for ever.
+     */
+    static final int FAILURES_MAX = SOON_MAX + 1200;
+    private static final long SOON_NANOS = 20_000_000L;
+    private static final long LATER_NANOS = 500_000_000L;
 
     /** Requests that are executed together, until they have been answered. */
     private static final class Run {
@@ -44,7 +51,8 @@ final class OwnerRuns {
         final boolean alone;
         /** The world has been asked for them, and an executor is taken. */
         boolean undertaken;
-        int runs;
+        /** So many runs have failed for a passing reason. */
+        int failures;
         /** The last run failed for a passing reason. */
         boolean failed;
         /** What came of it, when that is on its way; kept to be compared with what is delivered. */
@@ -183,7 +191,6 @@ final class OwnerRuns {
             world.timer(Hybrid.TUNE_TIMER, ConcurrencyTuning.INTERVAL_NANOS);
         }
         run.undertaken = true;
-        run.runs = 1;
         int enough = run.alone ? 1 : Math.ceilDiv(queues.size(), now.sideBySide());
         run.entries = queues.run(run.first, enough, run.alone ? 1 : now.together(), next -> follows(next, visible),
                 () -> join(run));
@@ -306,31 +313,34 @@ final class OwnerRuns {
         world.order(done);
     }
 
-    /**
-     * They have failed for a passing reason.
-     *
-     * @return null if it does not run them, else whether they are to be run again after a while
-     */
-    @Nullable
-    Boolean failed(TransactionId transaction, AbortReason.Failed cause) {
+    /** They have failed for a passing reason. Whether it runs them. */
+    boolean failed(TransactionId transaction, AbortReason.Failed cause) {
         Run run = runs.get(transaction);
         if (run == null) {
-            return null;
+            return false;
         }
         keep(run, 1, true);
-        if (run.runs < RUNS_MAX) {
+        run.failures++;
+        if (run.failures == FAILURES_MAX) {
+            done(run, WriteSet.EMPTY, List.of(new Response("40001", "the request was run " + FAILURES_MAX
+                    + " times and failed each time for a passing reason (" + cause.label() + "); try again",
+                    new byte[0])));
+        } else {
             run.failed = true;
-            return true;
+            world.timer(soon(run) ? Hybrid.RETRY_TIMER : Hybrid.RETRY_LATER_TIMER,
+                    soon(run) ? SOON_NANOS : LATER_NANOS);
         }
-        done(run, WriteSet.EMPTY, List.of(new Response("40001", "the request was run " + RUNS_MAX
-                + " times and failed each time for a passing reason (" + cause.label() + "); try again",
-                new byte[0])));
-        return false;
+        return true;
     }
 
-    /** Runs what has failed again. */
-    void retry() {
-        List.copyOf(runs.values()).stream().filter(run -> run.failed && run.done == null).forEach(this::again);
+    private static boolean soon(Run run) {
+        return run.failures < SOON_MAX;
+    }
+
+    /** Runs what has failed again: what has failed a few times, or what has often. */
+    void retry(boolean soon) {
+        List.copyOf(runs.values()).stream().filter(run -> run.failed && run.done == null && soon(run) == soon)
+                .forEach(this::again);
     }
 
     /** They were rolled back in the engine. Whether it runs them. */
@@ -349,7 +359,6 @@ final class OwnerRuns {
 
     /** What has failed together is run one by one: whichever it was, the others get on. */
     private void again(Run run) {
-        run.runs++;
         run.failed = false;
         keep(run, 1, false);
         world.run(run.first.transaction(), ReplicaWorld.Priority.ORDERED);

@@ -73,7 +73,7 @@ public interface ReplicaWorld {
 
     /**
      * Another transaction commits at a position, too: what it has changed is among the changes that are asked for directly after this, by
-     * {@code apply} or {@code commit}.
+     * {@code apply} or {@code commit}; or it has changed nothing, if {@code skip} is asked for.
      */
     default void includes(TransactionId transaction, long position) {
         throw new UnsupportedOperationException("this world commits one transaction at a position");

@@ -239,8 +239,8 @@ public interface Engine extends AutoCloseable {
          * @param transaction that the listener is told if this one is {@linkplain BlockedListener in the way}; it has its place in the
          *            order, so those that make it wait are told, too
          * @param requests at least one
-         * @param done not told after {@link #rollback} was asked for. A failure is a passing one, and has rolled all back; it may be
-         *            of any of them, and does not come again for ever if the first is executed alone
+         * @param done not told after {@link #rollback} was asked for. A failure is a passing one, or the {@linkplain EngineFailure.Kind#TROUBLE trouble} of the
+         *            database, and has rolled all back; a passing one may be of any of them, and does not come again for ever if the first is executed alone
          */
         void execute(LocalTransaction transaction, List<Request> requests, Completion<Executed> done);
 

@@ -578,19 +578,52 @@ class HybridTest extends HybridSites {
     }
 
     @Test
-    void aPassingFailureIsTriedAgainAndInTheEndTold() {
+    void aPassingFailureIsTriedAgainForMinutesAndInTheEndTold() {
         submit(1, 2L);
-        int runs = 1;
-        for (; order.isEmpty(); runs++) {
-            sites.get(2).protocol.failed(id(1), new AbortReason.Failed("deadlock"));
-            if (order.isEmpty()) {
-                sites.get(2).protocol.timer(3);
-            }
+        Hybrid owner = sites.get(2).protocol;
+        for (int failures = 1; failures < OwnerRuns.FAILURES_MAX; failures++) {
+            owner.failed(id(1), new AbortReason.Failed("deadlock"));
+            assertTrue(order.isEmpty(), "it is promised to be executed");
+            told(2);
+            boolean soon = failures < 25;
+            owner.timer(soon ? Hybrid.RETRY_LATER_TIMER : Hybrid.RETRY_TIMER);
+            assertEquals(List.of(), told(2));
+            owner.timer(soon ? Hybrid.RETRY_TIMER : Hybrid.RETRY_LATER_TIMER);
+            assertEquals(List.of("run 1"), told(2));
         }
-        assertEquals(26, runs);
+        owner.failed(id(1), new AbortReason.Failed("deadlock"));
         told(1);
         deliver();
         assertEquals(List.of("respond 1 ", "aborted 1"), told(1));
         assertFalse(sites.get(0).protocol.undecided(id(1)));
+    }
+
+    @Test
+    void whoGivesWayHasNotFailed() {
+        submit(1, 2L);
+        for (int i = 0; i < 2 * OwnerRuns.FAILURES_MAX; i++) {
+            sites.get(2).protocol.victim(id(1), position);
+        }
+        sites.get(2).protocol.failed(id(1), new AbortReason.Failed("deadlock"));
+        assertTrue(order.isEmpty());
+    }
+
+    @Test
+    void whatTakesEffectWithoutAChangeCommitsToo() {
+        submit(1, 2L);
+        told(0);
+        undertaken(2, 1, "");
+        deliver();
+        assertEquals(List.of("with 1"), told(0));
+    }
+
+    @Test
+    void whatIsRefusedDoesNotCommit() {
+        submit(1, 2L);
+        told(0);
+        sites.get(2).protocol.undertaken(id(1), new Execution(position, position, WriteSet.EMPTY, ReadSet.EMPTY),
+                List.of(new Response("23505", "there is one", new byte[0])));
+        deliver();
+        assertEquals(List.of(), told(0));
     }
 }

@@ -179,8 +179,10 @@ public final class PostgresExecutor implements Executor {
             } else if (failed instanceof PostgresException refusal && refusal.sqlState().equals("28000")) {
                 all.done.succeeded(refused(refusal.fields()));
             } else {
+                // who cannot even ask knows nothing of the request
                 all.done.failed(new EngineFailure("08006",
-                        failed == null ? "the executor is closed" : String.valueOf(failed.getMessage()), true));
+                        failed == null ? "the executor is closed" : String.valueOf(failed.getMessage()),
+                        EngineFailure.Kind.TROUBLE));
             }
         });
     }
@@ -320,7 +322,7 @@ public final class PostgresExecutor implements Executor {
                         all.done.succeeded(new Executed(WriteSet.EMPTY,
                                 refusal(failure, late ? new byte[0] : results.response())));
                     } else {
-                        all.done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
+                        all.done.failed(passing(failure));
                     }
                 });
             }
@@ -398,7 +400,7 @@ public final class PostgresExecutor implements Executor {
                     if (results.refusedByAll()) {
                         told.all.done.succeeded(new Executed(WriteSet.EMPTY, refusal(failure, new byte[0])));
                     } else {
-                        told.all.done.failed(new EngineFailure(failure.sqlState(), failure.message(), true));
+                        told.all.done.failed(passing(failure));
                     }
                 });
             }
@@ -465,6 +467,13 @@ public final class PostgresExecutor implements Executor {
                 told.all.done.succeeded(refused(why));
             }
         });
+    }
+
+    /** What is no result of a request's. */
+    private static EngineFailure passing(EngineFailure failure) {
+        return failure.transientFailure()
+                ? failure
+                : new EngineFailure(failure.sqlState(), failure.message(), true);
     }
 
     private static String limited(String message) {

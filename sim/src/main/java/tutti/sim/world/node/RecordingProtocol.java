@@ -1,5 +1,7 @@
 package tutti.sim.world.node;
 
+import java.util.ArrayList;
+import java.util.List;
 import java.util.function.Function;
 import tutti.core.protocol.Message;
 import tutti.core.protocol.PassingProtocol;
@@ -16,6 +18,8 @@ final class RecordingProtocol {
     private final WorldLog log;
     private long delivered;
     private int decisions;
+    /** What commits with what is decided next. */
+    private final List<TransactionId> included = new ArrayList<>();
 
     private RecordingProtocol(int node, WorldLog log) {
         this.node = node;
@@ -33,6 +37,13 @@ final class RecordingProtocol {
             log.violated("decisions", "node " + node + " decides position " + position + " for the " + decisions
                     + ". time when " + delivered + " is delivered");
         }
+    }
+
+    private void changed(long position, TransactionId transaction) {
+        decided(position);
+        included.forEach(each -> log.decidedWith(node, position, each));
+        included.clear();
+        log.decided(node, position, transaction);
     }
 
     private final class Told extends PassingProtocol {
@@ -59,21 +70,19 @@ final class RecordingProtocol {
 
         @Override
         public void apply(TransactionId transaction, long position, WriteSet writes) {
-            decided(position);
-            log.decided(node, position, transaction);
+            changed(position, transaction);
             super.apply(transaction, position, writes);
         }
 
         @Override
         public void commit(TransactionId transaction, long position, WriteSet writes) {
-            decided(position);
-            log.decided(node, position, transaction);
+            changed(position, transaction);
             super.commit(transaction, position, writes);
         }
 
         @Override
         public void includes(TransactionId transaction, long position) {
-            log.decidedWith(node, position, transaction);
+            included.add(transaction);
             super.includes(transaction, position);
         }
 
@@ -87,6 +96,7 @@ final class RecordingProtocol {
         @Override
         public void skip(long position) {
             decided(position);
+            included.clear(); // they have changed nothing
             super.skip(position);
         }
     }
