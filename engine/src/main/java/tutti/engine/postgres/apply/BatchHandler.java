@@ -1,7 +1,10 @@
 package tutti.engine.postgres.apply;
 
 import io.netty.buffer.ByteBuf;
+import io.netty.buffer.ByteBufUtil;
+import io.netty.buffer.Unpooled;
 import java.io.ByteArrayOutputStream;
+import java.nio.ByteBuffer;
 import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.List;
@@ -11,9 +14,17 @@ import tutti.pgwire.Backend;
 import tutti.pgwire.ErrorFields;
 import tutti.pgwire.ResponseHandler;
 
-/** Follows the responses to a batch of statements: whether each was answered. */
+/**
+ * Follows the responses to a batch of statements: whether each was answered.
+ *
+ * <p>
+ * Of an answer that is too long neither rows nor notices are kept, none of them: with some it would look like all. A warning takes their place, since what was executed
+ * has been.
+ */
 final class BatchHandler implements ResponseHandler {
     private static final int RESPONSE_LIMIT_BYTES = 16 << 20;
+    /** A message's type and length. */
+    private static final int HEADER_BYTES = 1 + Integer.BYTES;
 
     /** Told once how the batch ended. */
     interface Listener {
@@ -37,6 +48,7 @@ final class BatchHandler implements ResponseHandler {
     /** One for each end, while statements up to there are answered. */
     private final List<ByteArrayOutputStream> kept = new ArrayList<>(1);
     private int keptBytes;
+    private boolean overflowed;
     private byte @Nullable [] result;
     private int completed;
     private boolean refusedByAll;
@@ -102,25 +114,47 @@ final class BatchHandler implements ResponseHandler {
     }
 
     private void keep(byte type, ByteBuf body) {
-        boolean wanted = type == Backend.COMMAND_COMPLETE || type == Backend.ERROR_RESPONSE
-                || type == Backend.NOTICE_RESPONSE || type == Backend.ROW_DESCRIPTION || type == Backend.DATA_ROW
+        boolean wanted = isLong(type) || type == Backend.COMMAND_COMPLETE || type == Backend.ERROR_RESPONSE
                 || type == Backend.EMPTY_QUERY || type == Backend.PORTAL_SUSPENDED;
-        if (!wanted) {
+        if (!wanted || (overflowed && isLong(type))) {
             return;
         }
-        ByteArrayOutputStream response = current();
-        if (keptBytes + body.readableBytes() < RESPONSE_LIMIT_BYTES) {
-            keptBytes += body.readableBytes() + 5;
-            int length = body.readableBytes() + 4;
-            response.write(type);
-            response.write(length >>> 24);
-            response.write(length >>> 16);
-            response.write(length >>> 8);
-            response.write(length);
-            byte[] bytes = new byte[body.readableBytes()];
-            body.getBytes(body.readerIndex(), bytes);
-            response.writeBytes(bytes);
+        if (isLong(type) && keptBytes + HEADER_BYTES + body.readableBytes() > RESPONSE_LIMIT_BYTES) {
+            overflowed = true;
+            kept.replaceAll(BatchHandler::withoutWhatIsLong);
+            keptBytes = kept.stream().mapToInt(ByteArrayOutputStream::size).sum();
+            return;
         }
+        byte[] bytes = new byte[body.readableBytes()];
+        body.getBytes(body.readerIndex(), bytes);
+        ByteArrayOutputStream response = current();
+        write(response, type, bytes);
+        keptBytes += HEADER_BYTES + bytes.length;
+    }
+
+    /** Whether there may be any number of such messages. */
+    private static boolean isLong(byte type) {
+        return type == Backend.ROW_DESCRIPTION || type == Backend.DATA_ROW || type == Backend.NOTICE_RESPONSE;
+    }
+
+    private static void write(ByteArrayOutputStream to, byte type, byte[] body) {
+        to.write(type);
+        to.writeBytes(ByteBuffer.allocate(Integer.BYTES).putInt(Integer.BYTES + body.length).array());
+        to.writeBytes(body);
+    }
+
+    private static ByteArrayOutputStream withoutWhatIsLong(ByteArrayOutputStream messages) {
+        ByteArrayOutputStream left = new ByteArrayOutputStream(0);
+        ByteBuffer from = ByteBuffer.wrap(messages.toByteArray());
+        while (from.hasRemaining()) {
+            byte type = from.get();
+            byte[] body = new byte[from.getInt() - Integer.BYTES];
+            from.get(body);
+            if (!isLong(type)) {
+                write(left, type, body);
+            }
+        }
+        return left;
     }
 
     private ByteArrayOutputStream current() {
@@ -155,9 +189,20 @@ final class BatchHandler implements ResponseHandler {
         return result;
     }
 
+    /** Whether what is kept lacks rows and notices, because it was too long. */
+    boolean overflowed() {
+        return overflowed;
+    }
+
     /** The messages that all chosen statements were answered with, or the error that undid them. */
     byte[] response() {
         ByteArrayOutputStream all = new ByteArrayOutputStream();
+        if (overflowed && failure == null) {
+            ByteBuf warning = Unpooled.buffer();
+            Backend.noticeResponse(warning, ErrorFields.of("WARNING", "54000", "the answer is longer than "
+                    + RESPONSE_LIMIT_BYTES + " bytes, and its rows are not told; what was asked for has been done"));
+            all.writeBytes(ByteBufUtil.getBytes(warning));
+        }
         kept.forEach(each -> all.writeBytes(each.toByteArray()));
         return all.toByteArray();
     }

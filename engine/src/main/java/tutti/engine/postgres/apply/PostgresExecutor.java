@@ -283,7 +283,11 @@ public final class PostgresExecutor implements Executor {
             @Override
             void done(BatchHandler results) {
                 Told told = new Told(all, results.result(), responses(results, begun.size()), own);
-                if (java) {
+                if (results.overflowed()) {
+                    refuse(told,
+                            ErrorFields.of("ERROR", "54000", "the request's answer is too long; ask for less, or in a"
+                                    + " transaction of several statements"));
+                } else if (java) {
                     callJava(to, told);
                 } else {
                     executed(to, told);
@@ -299,7 +303,8 @@ public final class PostgresExecutor implements Executor {
                         && results.refusedByAll());
                 int done = results.groups();
                 int number = before.size() + done;
-                boolean itself = refused && !late && done < begun.size() && results.completed() >= begun.get(done);
+                boolean itself = refused && !late && !results.overflowed() && done < begun.size()
+                        && results.completed() >= begun.get(done);
                 if (itself && number > 0) {
                     apart = APART;
                     if (all.apart) {
