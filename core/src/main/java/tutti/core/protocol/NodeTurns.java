@@ -31,7 +31,7 @@ import tutti.core.txn.KeySet;
  */
 final class NodeTurns {
     private static final long POSITIONS_MAX = 10_000;
-    /** Of how many rows losses are remembered, at least, before those below the floor are forgotten. */
+    /** Of how many rows losses, or turns, are remembered, at least, before it is looked which of them count no more. */
     private static final int LOSSES_KEPT = 1_000;
 
     /** A turn has lasted long enough. */
@@ -79,6 +79,8 @@ final class NodeTurns {
     private long floor;
     /** It is looked for what may be forgotten when there are more: twice as many as were left then, so that each is looked at twice or so. */
     private int enoughToForget = LOSSES_KEPT;
+    /** The same of keys with turns. */
+    private int enoughToEnd = LOSSES_KEPT;
 
     /**
      * None.
@@ -116,6 +118,7 @@ final class NodeTurns {
             return;
         }
         long key = keys.hash(index);
+        endOfUntouched(position);
         Map<Integer, Loss> of = losses.computeIfAbsent(key, _ -> new TreeMap<>());
         Loss before = of.get(node);
         int times = before == null || before.position() <= floor ? 1 : before.times() + 1;
@@ -139,6 +142,17 @@ final class NodeTurns {
                 losses.remove(key);
             }
             remove(key, turn -> turn.node() == node);
+        }
+    }
+
+    /** Turns that have lasted too long are gone, also at keys that nobody touches any more. */
+    private void endOfUntouched(long position) {
+        if (turns.size() > enoughToEnd) {
+            turns.values().removeIf(line -> {
+                line.removeIf(turn -> turn.since() + POSITIONS_MAX <= position);
+                return line.isEmpty();
+            });
+            enoughToEnd = Math.max(LOSSES_KEPT, 2 * turns.size());
         }
     }
 
@@ -184,6 +198,11 @@ final class NodeTurns {
             }
         }
         return -1;
+    }
+
+    /** Rows that it knows of. */
+    int rows() {
+        return Math.max(turns.size(), losses.size());
     }
 
     /** What decides from here on. */

@@ -1,6 +1,7 @@
 package tutti.core.protocol;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -45,5 +46,17 @@ class NodeTurnsTest {
         assertEquals(1, turns.image(losses + 1).turns().size(), "it has lost it twice in a row");
         turns.lost(key(1), 0, 1, losses + 2);
         assertEquals(1, turns.image(losses + 2).turns().size(), "what it lost long ago is forgotten");
+    }
+
+    @Test
+    void turnsOfRowsThatNobodyTouchesAnyMoreAreForgotten() {
+        NodeTurns turns = new NodeTurns(1);
+        int rows = 100_000;
+        for (int position = 1; position <= rows; position++) {
+            turns.lost(key(position), 0, 1, position);
+            turns.forget(position);
+            assertTrue(turns.rows() <= 30_000, "two turns of 10,000 positions, and some");
+        }
+        assertEquals(10_000, turns.image(rows).turns().size());
     }
 }
