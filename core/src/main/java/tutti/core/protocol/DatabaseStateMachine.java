@@ -127,7 +127,7 @@ public final class DatabaseStateMachine extends NonVotingCertification {
                         Field.of("rows", Types.optional(BloomFilter.SCHEMA), Certify::rows), Certify::new);
     }
 
-    /** The keys that were written at a position, in a way that reads of rows conflict with. */
+    /** Keys that were written at a position, in a way that reads of rows conflict with, and perhaps later, too. */
     record Written(long position, long[] keys) {
         static final Schema<Written> SCHEMA = Schema.part("written keys", Written.class).of(
                 Field.of("position", Types.NATURAL, Written::position),
@@ -142,9 +142,17 @@ public final class DatabaseStateMachine extends NonVotingCertification {
                 Field.of("written", Types.list(Written.SCHEMA, Integer.MAX_VALUE), Snapshot::written), Snapshot::new);
     }
 
+    /** So many more are not worth looking through them. */
+    private static final int WRITTEN_EXTRA = 1000;
+
     private final Parameters parameters;
-    /** What was written above the floor, oldest first; kept only if reads are sent as filters. */
+    /**
+     * What was written above the floor, oldest first; kept only if reads are sent as filters. A key need not stand where it was written before the last
+     * time: whoever has not seen that has not seen the last time either.
+     */
     private final ArrayDeque<Written> written = new ArrayDeque<>();
+    /** Keys in all of these: about twice as many as the index has, at most. */
+    private long writtenKeys;
 
     /** A replica at the beginning of the order. */
     public DatabaseStateMachine(Parameters parameters, ReplicaWorld world) {
@@ -206,7 +214,7 @@ public final class DatabaseStateMachine extends NonVotingCertification {
                     hashes[size++] = keys.hash(i);
                 }
             }
-            written.add(new Written(position, Arrays.copyOf(hashes, size)));
+            written(new Written(position, Arrays.copyOf(hashes, size)));
         }
     }
 
@@ -214,7 +222,29 @@ public final class DatabaseStateMachine extends NonVotingCertification {
     void forget(long floor) {
         super.forget(floor);
         while (!written.isEmpty() && written.peek().position() <= index().floor()) {
-            written.remove();
+            writtenKeys -= written.remove().keys().length;
+        }
+        if (writtenKeys > 2L * index().live() + WRITTEN_EXTRA) {
+            keepLastWritten();
+        }
+    }
+
+    private void written(Written at) {
+        written.add(at);
+        writtenKeys += at.keys().length;
+    }
+
+    /** Leaves each key where it was written last. */
+    private void keepLastWritten() {
+        List<Written> all = List.copyOf(written);
+        written.clear();
+        writtenKeys = 0;
+        for (Written each : all) {
+            long[] last = Arrays.stream(each.keys())
+                    .filter(key -> index().lastConflicting(key, KeyKind.READ) == each.position()).toArray();
+            if (last.length > 0) {
+                written(new Written(each.position(), last));
+            }
         }
     }
 
@@ -231,6 +261,6 @@ public final class DatabaseStateMachine extends NonVotingCertification {
                     + parameters.reads() + ": what certification needs is not in it");
         }
         restore(from.certification());
-        written.addAll(from.written());
+        from.written().forEach(this::written);
     }
 }

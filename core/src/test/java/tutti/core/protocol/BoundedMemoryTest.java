@@ -133,6 +133,41 @@ class BoundedMemoryTest {
         assertInstanceOf(Outcome.Committed.class, replica.answers.get(4L), "whoever began behind it may commit");
     }
 
+    /** Rows that are written again and again never raise the floor. */
+    @Test
+    void aFilterIsComparedWithTheLastTimeThatAKeyWasWritten() {
+        Map<String, String> parameters = Map.of("reads", "bloom", "window-keys", "1000000");
+        Replica replica = new Replica(DatabaseStateMachine.NAME, parameters, Set.of(0));
+        replica.submit(1);
+        for (long serial = 2; serial <= 1000; serial++) {
+            replica.submit(serial);
+            replica.protocol.executed(id(0, serial),
+                    new Execution(replica.position, replica.position, writes(7 + serial % 2, KEYS), ReadSet.EMPTY));
+            replica.settle();
+            assertTrue(replica.protocol.snapshot().length < 20_000, "of 20 keys, some of them several times");
+        }
+        Replica restored = new Replica(DatabaseStateMachine.NAME, parameters, Set.of(0));
+        restored.protocol.restore(replica.protocol.snapshot());
+        restored.position = replica.position;
+        long last = replica.position;
+        for (Replica each : List.of(replica, restored)) {
+            each.submit(2001);
+            each.protocol.executed(id(0, 2001), reading(last - 2));
+            each.submit(2002);
+            each.protocol.executed(id(0, 2002), reading(last));
+            each.settle();
+            assertEquals(new AbortReason.StaleRead(last - 1),
+                    assertInstanceOf(Outcome.Aborted.class, each.answers.get(2001L)).reason());
+            assertInstanceOf(Outcome.Committed.class, each.answers.get(2002L));
+        }
+    }
+
+    /** It has read a row that is written at each second position. */
+    private static Execution reading(long begun) {
+        ReadSet.Builder reads = new ReadSet.Builder();
+        return new Execution(begun, begun, writes(99, 1), reads.row(1, 8000).build());
+    }
+
     /** The votes of node 1 do not come. */
     @Test
     void underPostgresRWhatIsUndecidedIsBoundedAlikeAtAllReplicas() {
