@@ -25,6 +25,9 @@ final class ControlMessages {
         /** Other nodes take part than before, or fewer. */
         void membersChanged();
 
+        /** A node has come to a position, if its database was in trouble before. */
+        void isBeyond(int number, long position);
+
         /** This life's first message was delivered: all that was ordered before the node began lies before it. */
         void joinedAt(long position);
 
@@ -172,6 +175,7 @@ final class ControlMessages {
         if (born && ballots.born(sender)) {
             node.membersChanged();
         }
+        node.isBeyond(sender, Long.MAX_VALUE); // it says so again if it is in trouble
         if (sender != life.node() || hello.mark() != life.mark()) {
             return;
         }

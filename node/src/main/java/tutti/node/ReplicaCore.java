@@ -449,6 +449,19 @@ final class ReplicaCore {
         }
 
         @Override
+        public void isTroubled(int number, long position) {
+            presence.isTroubled(number, position);
+            membersChanged();
+        }
+
+        @Override
+        public void isBeyond(int number, long position) {
+            if (presence.isBeyond(number, position)) {
+                membersChanged();
+            }
+        }
+
+        @Override
         public boolean isFull() {
             return pipeline.queuedBytes() > settings.backlogBytesMax();
         }
@@ -635,10 +648,13 @@ final class ReplicaCore {
         }
     }
 
-    /** Tells the protocol which nodes take part: those that can be reached, but for those that hold what others do not. */
+    /**
+     * Tells the protocol which nodes take part: those that can be reached, but for those that hold what others do not, and those that stand still. Without a
+     * majority nobody does: what it would ask for because it misses the others would be ordered when they are there again.
+     */
     private void tellView() {
-        Set<Integer> present = presence.nodes();
-        world.tell(() -> protocol.view(present));
+        Set<Integer> well = inbox.view().majority() ? presence.well() : Set.of();
+        world.tell(() -> protocol.view(well));
         questions.reconsider();
         elsewhere.reconsider();
     }

@@ -88,6 +88,12 @@ final class Settlement {
         /** Other nodes take part, or no longer do. */
         void membersChanged();
 
+        /** A node's database is in trouble, so that it does not go beyond what is before a position. */
+        void isTroubled(int number, long position);
+
+        /** A node has come to a position, if its database was in trouble before. */
+        void isBeyond(int number, long position);
+
         /** This node holds what others do not. */
         void exclude(Throwable cause);
 
@@ -113,6 +119,8 @@ final class Settlement {
     private long joinedAt = Long.MAX_VALUE;
     /** What the engine has refused last, while it is next; 0 if it has refused nothing. */
     private long refused;
+    /** The position at which this life has said that the database is in trouble, while others do not know it to be over; otherwise 0. */
+    private long troubledAt;
     /** How often it has taken back its word about that. */
     private int takenBack;
     private boolean listens;
@@ -219,14 +227,10 @@ final class Settlement {
         refused = position;
         switch (verdict) {
             case OPEN -> {
-                Control.Inapplicable told = new Control.Inapplicable(position,
-                        node.outcomes().withNames(node.transactions().included().all(position, slot.transaction())),
-                        everywhere,
-                        cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
-                        cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX), vote(position, why));
-                say(position, told.vote(), everywhere,
-                        tables.isEmpty() ? told : new Control.InapplicableToKeepers(told, tables));
+                Control.Inapplicable told = inapplicable(slot, why, vote(position, why));
+                say(position, told.vote(), everywhere, to(tables, told));
                 if (why.isTrouble()) {
+                    troubledAt = position;
                     inTrouble(what, () -> tryAgain(told));
                     return;
                 }
@@ -239,6 +243,11 @@ final class Settlement {
             }
             case HOLDS -> {
                 if (why.isTrouble()) {
+                    if (troubledAt != position) {
+                        // What it says of the position counts no more, but that it is in trouble does.
+                        troubledAt = position;
+                        node.send(to(tables, inapplicable(slot, why, Vote.TROUBLED)));
+                    }
                     inTrouble(what, () -> node.pipeline().tryAgain(position));
                 } else {
                     behind(position, what + "at most nodes it is, so this one tries again until it can, or until"
@@ -247,6 +256,17 @@ final class Settlement {
             }
             case SKIPPED -> node.pipeline().leaveOut(position);
         }
+    }
+
+    private Control.Inapplicable inapplicable(Slot slot, EngineFailure why, Vote vote) {
+        return new Control.Inapplicable(slot.position(),
+                node.outcomes().withNames(node.transactions().included().all(slot.position(), slot.transaction())),
+                slot.kind() == Slot.Kind.BARRIER, cut(why.sqlState(), Control.Inapplicable.STATE_BYTES_MAX),
+                cut(why.message(), Control.Inapplicable.MESSAGE_BYTES_MAX), vote);
+    }
+
+    private static Control to(Set<Long> tables, Control.Inapplicable told) {
+        return tables.isEmpty() ? told : new Control.InapplicableToKeepers(told, tables);
     }
 
     private Vote vote(long position, EngineFailure why) {
@@ -371,21 +391,42 @@ final class Settlement {
         past.values().forEach(ballot -> hold(ballot, false));
         past.clear();
         answer();
+        if (troubledAt > 0 && troubledAt <= position) {
+            sayThatItIsOver(troubledAt);
+            troubledAt = 0;
+        }
+    }
+
+    /** The database was in trouble at a position, and has come to it. In an open ballot that is said anyhow, and where it is left out everybody knows. */
+    private void sayThatItIsOver(long position) {
+        Ballot ballot = ballots.of(position);
+        if (ballot == null || ballot.verdict() == Verdict.HOLDS) {
+            node.send(new Control.Applied(position));
+        }
     }
 
     // ------------------------------------------------------------------------------------------ what is delivered
 
     void delivered(int sender, Control.Inapplicable told, Set<Long> tables) {
         closed(ballots.inapplicable(sender, told, tables));
+        if (told.vote() == Vote.REFUSED) {
+            node.isBeyond(sender, told.position());
+        } else {
+            node.isTroubled(sender, told.position());
+        }
         boolean takenBackHere = sender == life.node() && told.everywhere() && told.vote() == Vote.TROUBLED;
         if (takenBackHere && told.position() == refused && isOpen(refused)) {
             node.pipeline().tryAgain(refused);
         }
         answer();
+        if (sender == life.node() && told.vote() != Vote.REFUSED && told.position() <= visible) {
+            sayThatItIsOver(told.position()); // it was before that was heard
+        }
     }
 
     void delivered(int sender, Control.Applied told) {
         closed(ballots.applied(sender, told.position()));
+        node.isBeyond(sender, told.position());
     }
 
     void delivered(Control.Decided told) {

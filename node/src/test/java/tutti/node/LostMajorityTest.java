@@ -146,6 +146,21 @@ class LostMajorityTest extends ReplicaTrio {
         noneHasEnded();
     }
 
+    /** Who waits in its queue would depose a primary that is well, when the others are there again. */
+    @Test
+    void whoIsLeftAloneDoesNotTakeOver() throws Exception {
+        openAll("passive");
+        nodes.remove(0).close();
+        nodes.remove(1).close();
+        passes(DOUBT_NANOS);
+        openReady("passive", 0);
+        openReady("passive", 1);
+        awaitVisible(new Client(0, "still primary", 1).committed());
+        passes(DOUBT_NANOS);
+        new Client(0, "and still", 1).committed();
+        noneHasEnded();
+    }
+
     private CompletableFuture<EngineFailure> log(String request) {
         CompletableFuture<EngineFailure> failed = new CompletableFuture<>();
         nodes.get(0).log(request.getBytes(StandardCharsets.UTF_8), ConflictClasses.ALL, null,

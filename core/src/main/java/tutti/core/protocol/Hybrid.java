@@ -206,6 +206,8 @@ public final class Hybrid implements Protocol {
     /** Replicas in view. */
     private Set<Integer> alive;
     private boolean ownersTimerRuns;
+    /** So many times it was looked, one after the other, and an owner was missing. */
+    private int ownersMissed;
     private long delivered;
     private long visible;
     /** Visible when this life began; -1 before that is known. What was delivered up to there need not be done again. */
@@ -536,6 +538,7 @@ public final class Hybrid implements Protocol {
     /** Looks for what those that are not there have left. */
     private void look() {
         alive = logs.among(view);
+        ownersMissed = 0;
         orphans.view(alive);
         resolve();
         watchOwners();
@@ -548,7 +551,8 @@ public final class Hybrid implements Protocol {
             resolve();
         } else if (timer == OWNERS_TIMER) {
             ownersTimerRuns = false;
-            List<Claim> claims = logs.claims(parameters.node(), alive, delivered - visible <= BEHIND_MAX);
+            List<Claim> claims = logs.claims(parameters.node(), alive, ownersMissed, delivered - visible <= BEHIND_MAX);
+            ownersMissed = logs.missesOwner(alive) ? ownersMissed + 1 : 0;
             if (!claims.isEmpty()) {
                 takeOvers.order(new TakeOver(claims));
             }

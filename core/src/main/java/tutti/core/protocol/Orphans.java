@@ -12,7 +12,8 @@ import tutti.core.txn.TransactionId;
  * The places are given up by an ordered {@link Release}, which does nothing if the transaction has left the queues by then.
  * So of two that ask for it, and of a release and a late message of a replica that was taken for gone, whatever comes first in
  * the order counts, at all replicas alike: suspicions cause releases, they decide nothing. The lowest of those that seem
- * to be alive asks, again and again until it is seen to have happened; if views differ, several ask. A replica asks by itself for
+ * to be alive asks, again and again until it is seen to have happened; if views differ, several ask. It may be so far behind that it
+ * knows nothing of the transaction, so at each further look one more asks, the next lowest. A replica asks by itself for
  * what it does not know, which is of a former life.
  */
 final class Orphans {
@@ -23,6 +24,8 @@ final class Orphans {
     private final RepeatedProposal asking;
     private Set<Integer> alive;
     private boolean timerRuns;
+    /** So many times it was looked, after the first time, and there was one. */
+    private int looks;
 
     /**
      * @param node this replica
@@ -42,24 +45,28 @@ final class Orphans {
     /** These are believed alive now. */
     void view(Set<Integer> nodes) {
         alive = Set.copyOf(nodes);
+        looks = 0;
     }
 
     /**
-     * Whether nobody will finish it, and it is for this replica to say so.
+     * Whether nobody will finish it.
      *
      * @param known whether this replica is about to finish it, or its client waits for that
      */
     boolean isOne(TransactionId transaction, boolean known) {
-        if (transaction.node() == node) {
-            return !known;
-        }
-        return !alive.contains(transaction.node())
-                && alive.stream().mapToInt(Integer::intValue).min().orElse(-1) == node;
+        return transaction.node() == node ? !known : !alive.contains(transaction.node());
+    }
+
+    /** Whether it is for this replica to ask for it. */
+    private boolean asks(TransactionId orphan) {
+        return orphan.node() == node
+                || (alive.contains(node) && alive.stream().filter(other -> other < node).count() <= looks);
     }
 
     /** The timer has run out. */
     void ranOut() {
         timerRuns = false;
+        looks++;
     }
 
     /** There is one: it will be looked after later. */
@@ -70,11 +77,16 @@ final class Orphans {
         }
     }
 
-    /** Asks for the release of all that there are. */
+    /** Asks for the release of all that there are, as far as that is for this replica to do. */
     void release(List<TransactionId> orphans) {
-        if (!orphans.isEmpty()) {
-            watch();
-            asking.order(new Release(orphans));
+        if (orphans.isEmpty()) {
+            looks = 0;
+            return;
+        }
+        watch();
+        List<TransactionId> asked = orphans.stream().filter(this::asks).toList();
+        if (!asked.isEmpty()) {
+            asking.order(new Release(asked));
         }
     }
 

@@ -159,6 +159,8 @@ public final class PassiveReplication implements Protocol {
     private long horizon;
     private Set<Integer> alive;
     private boolean timerRuns;
+    /** So many times it was looked, and this primary was missing in this view. */
+    private int looks;
 
     /** A replica at the beginning of the order. */
     public PassiveReplication(Parameters parameters, ReplicaWorld world) {
@@ -358,6 +360,7 @@ public final class PassiveReplication implements Protocol {
         if (deposed) {
             beginWaiting();
         }
+        looks = 0;
         missPrimary();
     }
 
@@ -366,6 +369,7 @@ public final class PassiveReplication implements Protocol {
     @Override
     public void view(Set<Integer> members) {
         alive = Set.copyOf(members);
+        looks = 0;
         missPrimary();
     }
 
@@ -380,16 +384,21 @@ public final class PassiveReplication implements Protocol {
         }
     }
 
-    /** The lowest of those that seem to be alive takes over; if views differ, several try and one wins. */
+    /**
+     * The lowest of those that seem to be alive takes over; if views differ, several try and one wins. It may be so far behind that it does not know who is
+     * primary, so at each further look one more tries, the next lowest.
+     */
     @Override
     public void timer(long timer) {
         timerRuns = false;
         if (primaryMissing()) {
-            if (alive.stream().noneMatch(other -> other < parameters.node())) {
+            if (alive.contains(parameters.node())
+                    && alive.stream().filter(other -> other < parameters.node()).count() <= looks) {
                 takeOvers.order(new TakeOver(epoch + 1));
             }
-            missPrimary();
+            looks++;
         }
+        missPrimary();
     }
 
     // ------------------------------------------------------------------------------------------ the rest

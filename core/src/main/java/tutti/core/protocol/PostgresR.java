@@ -456,7 +456,9 @@ public final class PostgresR implements Protocol {
         List<TransactionId> orphans = pending.values().stream().filter(this::orphan).limit(RESOLVE_MAX)
                 .map(undecided -> undecided.transaction).toList();
         if (!orphans.isEmpty()) {
-            resolves.order(new Resolve(orphans));
+            if (alive.contains(parameters.node())) {
+                resolves.order(new Resolve(orphans));
+            }
             awaitVote();
         }
     }

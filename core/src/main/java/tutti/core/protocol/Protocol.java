@@ -131,7 +131,10 @@ public interface Protocol {
                 "node " + sender + " sent " + message + ", but this protocol multicasts nothing");
     }
 
-    /** The set of nodes that are believed alive changed. Means nothing to a protocol for which the order alone decides. */
+    /**
+     * The set of nodes that are believed alive, and able to go on, changed. This replica is not among them if it is not itself, and nobody is if it can have nothing
+     * ordered at present: then it is others' turn, or nobody's, to do what those have left that are gone. Means nothing to a protocol for which the order alone decides.
+     */
     default void view(Set<Integer> members) {}
 
     /**

@@ -143,26 +143,35 @@ final class RequestLogs {
     }
 
     /**
-     * What a replica is to claim: of the logs whose owner is missing those that fall to it, and those of which it is the home.
+     * What a replica is to claim: of the logs whose owner is missing those that fall to it, and those of which it is the home. Whom a log falls to may be so far
+     * behind that he does not know it, so at each further look it falls to one more.
      *
      * @param alive believed to be there
+     * @param looks how often it was looked before, and an owner was missing
      * @param back whether it is well enough to have its own logs back from owners that are there
      */
-    List<Claim> claims(int replica, Set<Integer> alive, boolean back) {
+    List<Claim> claims(int replica, Set<Integer> alive, int looks, boolean back) {
         List<Claim> claims = new ArrayList<>();
         if (!alive.contains(replica)) {
             return claims;
         }
-        int[] there = alive.stream().mapToInt(Integer::intValue).sorted().toArray();
+        List<Integer> there = alive.stream().sorted().toList();
         boolean oneOwner = division.oneOwner();
         for (int log = 0; log < owners.length; log++) {
-            int heir = alive.contains(home(log)) ? home(log) : there[oneOwner ? 0 : log % there.length];
+            int heir = alive.contains(home(log)) ? there.indexOf(home(log)) : oneOwner ? 0 : log % there.size();
+            int behindHeir = Math.floorMod(there.indexOf(replica) - heir, there.size());
             boolean missing = !alive.contains(owners[log]);
-            if (heir == replica && owners[log] != replica && (missing || (back && !oneOwner))) {
+            boolean returns = back && !oneOwner && behindHeir == 0;
+            if (owners[log] != replica && (returns || (missing && behindHeir <= looks))) {
                 claims.add(new Claim(log, epochs[log] + 1));
             }
         }
         return claims;
+    }
+
+    /** Whether some log's owner is not there. */
+    boolean missesOwner(Set<Integer> alive) {
+        return Arrays.stream(owners).anyMatch(owner -> !alive.contains(owner));
     }
 
     /** Whether somebody is to claim something. */

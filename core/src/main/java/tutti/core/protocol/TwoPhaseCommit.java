@@ -4,6 +4,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Set;
+import java.util.TreeMap;
 import tutti.core.certify.CertificationIndex;
 import tutti.core.protocol.TwoPhaseMessage.Decide;
 import tutti.core.protocol.TwoPhaseMessage.Ended;
@@ -158,6 +159,8 @@ public final class TwoPhaseCommit implements Protocol {
     private final Coordinations coordinations;
     private final WaitGraph waits;
     private final ArrayDeque<Decided> invisible = new ArrayDeque<>();
+    /** By member that is to be removed. */
+    private final TreeMap<Integer, RepeatedProposal> leaves = new TreeMap<>();
     private Set<Integer> alive;
     private boolean toldWaits;
     private boolean timerRuns;
@@ -248,6 +251,10 @@ public final class TwoPhaseCommit implements Protocol {
             }
             case Leave leave -> {
                 world.skip(position);
+                RepeatedProposal asked = leaves.get(leave.node());
+                if (asked != null) {
+                    asked.delivered(sender);
+                }
                 left(leave.node());
             }
             default -> throw new IllegalArgumentException("not an ordered message of " + NAME + ": " + message);
@@ -343,7 +350,8 @@ public final class TwoPhaseCommit implements Protocol {
         if (alive.stream().mapToInt(Integer::intValue).min().orElse(-1) == parameters.node()) {
             for (int node : epochs.members()) {
                 if (!alive.contains(node)) {
-                    world.order(new Leave(node));
+                    leaves.computeIfAbsent(node, _ -> new RepeatedProposal(parameters.node(), world))
+                            .order(new Leave(node));
                 }
             }
         }

@@ -141,6 +141,18 @@ class HybridTest extends HybridSites {
         assertTrue(told(1).contains("apply 2 next"));
     }
 
+    @Test
+    void ifTheHeirDoesNotTakeOverTheNextOneDoes() {
+        submit(1, 2L);
+        sites.get(1).protocol.view(Set.of(0, 1));
+        sites.get(1).protocol.timer(2);
+        assertTrue(order.isEmpty(), "replica 0 is the heir");
+        sites.get(1).protocol.timer(2);
+        told(1);
+        deliver();
+        assertEquals(List.of("undertake 1"), told(1));
+    }
+
     /** Behind request 1, which is running, all of class 2; what has become first is undertaken when 1 is done. */
     private void queueBehindFirst(Runnable others) {
         submit(1, 2L);
