@@ -435,7 +435,9 @@ final class GridMember implements Reads.World {
         }
         if (!membership.takes(from, message, stamp)) {
             clock.seen(stamp);
-            l1.heard(from, stamp, machineClock.nanoTime());
+            if (!(message instanceof GridMessage.Invalidated)) {
+                l1.heard(from, stamp, machineClock.nanoTime());
+            }
             switch (message) {
                 case GridMessage.Heartbeat heartbeat -> membership.heartbeat(from, heartbeat, isPresent);
                 case GridMessage.Read read -> readHere(read,

@@ -23,7 +23,7 @@ import tutti.grid.store.Version;
  * <p>
  * <b>An answer from here is one that the owner could have given</b> when it sent its last message. Whoever keeps a version has asked an owner, which has answered with its newest version while nothing was about to
  * write the key, and has taken down who keeps it. When something is about to write the key, the owner tells those, before it says which stamp it proposes for that, and forgets them. Every message carries its
- * sender's clock, and channels are first in, first out. So when a message with clock c has come from the owner and the version is kept still, nothing was about to write the key when that message was sent, and whatever
+ * sender's clock, and channels are first in, first out. An invalidation's own clock says nothing: the stamp is drawn before the keys are told of one after the other, so others of them may be about to be written at that clock. What comes next from the owner comes behind them all. So when another message with clock c has come from the owner and the version is kept still, nothing was about to write the key when that message was sent, and whatever
  * comes to write it gets a stamp above c: the version is what the {@link Store} of the owner answers to a read of any stamp from the version's own up to c, and the latest at that moment. It is taken
  * if c is not below the stamp of the transaction's snapshot, nor below what was read and committed here ({@link #seen}), and, by who reads a snapshot, if it is not above the snapshot.
  *
@@ -151,7 +151,7 @@ class L1 {
         invalidations += drop(key) ? 1 : 0;
     }
 
-    /** A message has come from a node, which its clock has said. */
+    /** A message has come from a node, which its clock has said; not one that tells that a key is about to be written. */
     void heard(int from, long clock, long nowNanos) {
         if (isOn) {
             heard.merge(from, new Heard(clock, nowNanos),
