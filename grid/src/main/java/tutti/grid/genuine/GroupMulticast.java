@@ -84,7 +84,7 @@ import tutti.grid.multicast.LamportClock;
  * <b>Memory.</b> A message is kept until all members of its groups have delivered it and its sender will not send it again, as
  * {@link #announce} tells. What comes late about a message that was forgotten carries a stamp at or below that of the last
  * delivery, by which it is known: no message that is yet to come can have such a one, as shown above. What is sent again by others than its sender carries no stamp; a leader knows what is over by what its sender has
- * said, or by its name, as long as a destination may not know that. Members that have crashed stand
+ * said; or by its name, if the sender was gone: it may live, and come to a life that has never heard that it was gone. Names are given on to other lives, and kept as long as the sender's life may be a member; from one that is none nothing new is taken. Members that have crashed stand
  * in the way until they are {@link #gone}, or begin another life ({@link #begins}); but more than half of each group must be through with it, so that a life that is taken in later can be given what came of it. What a leader has proposed to
  * other groups only, before it crashed together with the sender, these drop after some time.
  */
@@ -587,8 +587,14 @@ public class GroupMulticast {
             again(from, message);
             return;
         }
-        if (group < 0 || !isLeading() || reports.isForgotten(data.id()) || !memberships.knows(data.groups())) {
+        if (group < 0 || !isLeading() || reports.isForgotten(data.id()) || !memberships.knows(data.groups())
+                || (from == data.id().node() && isPast(data.id()))) {
             ballots.tell(from);
+            long stamp = reports.stampOf(data.id());
+            if (stamp > 0 && from == data.id().node() && isLeading()) {
+                // It was given up before it heard of that, and lives.
+                send(from, new GenuineMessage.Delivered(data.id(), stamp));
+            }
             return;
         }
         message = messages.track(data.id());
@@ -826,7 +832,7 @@ public class GroupMulticast {
 
         @Override
         public void replace(Collection<GenuineMessage.Entry> entries) {
-            messages.replace(entries, group, deliveredStamp, clock);
+            messages.replace(entries, group, deliveredStamp, clock).forEach(GroupMulticast.this::forgotten);
         }
 
         @Override
@@ -899,11 +905,21 @@ public class GroupMulticast {
         messages.all().removeIf(message -> {
             boolean isOver = message.delivered && reports.isOver(message, memberships);
             if (isOver) {
-                reports.forgotten(message, memberships);
-                world.forgotten(message.id);
+                forgotten(message);
             }
             return isOver;
         });
-        reports.forget(memberships);
+        reports.forget(memberships, this::isPast);
+    }
+
+    private void forgotten(Tracked message) {
+        reports.forgotten(message);
+        world.forgotten(message.id);
+    }
+
+    /** Whether the life that has sent a message is a member no more, for good. Nothing new is taken from there: others may have forgotten its messages, names and all. */
+    private boolean isPast(TransactionId id) {
+        int of = groups.groupOf(id.node());
+        return of >= 0 && (of != group || ballots.isStable()) && memberships.isPast(of, id);
     }
 }

@@ -11,6 +11,7 @@ import java.util.NavigableMap;
 import java.util.TreeMap;
 import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
+import tutti.core.txn.TransactionId;
 
 /** Who takes part in which ballot of which group, as far as a node knows. Changed by {@link GroupMulticast} only. */
 final class Memberships {
@@ -79,6 +80,13 @@ final class Memberships {
     /** The same as nodes, ascending. */
     List<Integer> nodes(int group) {
         return nodes.getOrDefault(group, List.of());
+    }
+
+    /** Whether the life that has sent a message was a member of a group and is none any more: the highest ballot that is known is not below the one in which it was taken in, and lacks it. */
+    boolean isPast(int group, TransactionId id) {
+        long life = Outbox.lifeOf(id);
+        Configuration.Member member = latest(group).of(id.node());
+        return isDissolved(group) || (ballot(group) >= life && (member == null || member.since() != life));
     }
 
     /** Whether something is known of all of these groups. */

@@ -110,8 +110,10 @@ final class Messages {
      *
      * @param group of this member
      * @param clock sees their stamps
+     * @return what was delivered here and is not kept any more: more than half of the group have forgotten it
      */
-    void replace(Collection<GenuineMessage.Entry> entries, int group, long deliveredStamp, LamportClock clock) {
+    List<Tracked> replace(Collection<GenuineMessage.Entry> entries, int group, long deliveredStamp,
+            LamportClock clock) {
         queue.clear();
         Set<TransactionId> kept = new HashSet<>();
         for (GenuineMessage.Entry entry : entries) {
@@ -131,6 +133,7 @@ final class Messages {
                 queue.put(message.bound(), message);
             }
         }
+        List<Tracked> forgotten = new ArrayList<>();
         for (Tracked message : List.copyOf(messages.values())) {
             if (kept.contains(message.id)) {
                 continue;
@@ -145,6 +148,10 @@ final class Messages {
             if (message.delivered || (message.accepts.isEmpty() && message.acks.isEmpty())) {
                 messages.remove(message.id);
             }
+            if (message.delivered) {
+                forgotten.add(message);
+            }
         }
+        return forgotten;
     }
 }

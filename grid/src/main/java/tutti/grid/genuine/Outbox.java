@@ -27,6 +27,11 @@ final class Outbox {
         }
     }
 
+    /** Since when the life is a member that has sent a message: see {@link Configuration.Member}. */
+    static long lifeOf(TransactionId id) {
+        return id.serial() >> SERIAL_BITS;
+    }
+
     /** Messages will have serials from this one on, or they are of a life before. */
     void startAt(long serial) {
         nextSerial = serial;

@@ -5,6 +5,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.function.Predicate;
 import tutti.core.txn.TransactionId;
 
 /** What others have told of how far they are, and who is gone: hence what need not be kept any more. */
@@ -15,7 +16,10 @@ final class Reports {
     private int copied = -1;
     /** By node and life: the lowest serial that it may send again, as it has said last. What it has sent below is ordered everywhere. */
     private final Map<TransactionId, Long> unfinished = new HashMap<>();
-    /** What is not kept any more, though its sender has not said that, and a destination was gone. */
+    /**
+     * What is not kept any more, though its sender, which is gone, has not said that it will not send it again. It may live, and come back to those who never heard that it was gone: other lives of the
+     * destinations. So it is known by name as long as its sender may be a member.
+     */
     private final Map<TransactionId, GenuineMessage.Entry> over = new HashMap<>();
 
     void reported(int by, GenuineMessage.Progress how) {
@@ -30,7 +34,7 @@ final class Reports {
     }
 
     private static TransactionId life(TransactionId id) {
-        return new TransactionId(id.node(), id.serial() >> Outbox.SERIAL_BITS);
+        return new TransactionId(id.node(), Outbox.lifeOf(id));
     }
 
     private void finishedBelow(TransactionId first) {
@@ -43,16 +47,21 @@ final class Reports {
     }
 
     /** A message is not kept any more. */
-    void forgotten(Tracked message, Memberships groups) {
-        if (!isFinished(message.id) && !areThrough(message.groups, message.stamp, groups)) {
+    void forgotten(Tracked message) {
+        if (!isFinished(message.id)) {
             over.put(message.id, new GenuineMessage.Entry(message.id, message.groups, new byte[0], message.stamp,
                     message.stamp));
         }
     }
 
-    /** Names of messages of which nobody knows nothing any more are forgotten as well. */
-    void forget(Memberships groups) {
-        over.values().removeIf(entry -> isFinished(entry.id()) || areThrough(entry.groups(), entry.stamp(), groups));
+    /**
+     * Names of messages that nobody can take for new ones any more are forgotten as well.
+     *
+     * @param isPast whether nothing is taken from the life that has sent a message
+     */
+    void forget(Memberships groups, Predicate<TransactionId> isPast) {
+        over.values().removeIf(entry -> isFinished(entry.id())
+                || (isPast.test(entry.id()) && areThrough(entry.groups(), entry.stamp(), groups)));
     }
 
     private boolean areThrough(int[] of, long stamp, Memberships groups) {
@@ -70,6 +79,12 @@ final class Reports {
     /** Whether a message that is not known to the leader of its group was, and is over: then who sends it again has missed that, or has done so before a life began. */
     boolean isForgotten(TransactionId id) {
         return isFinished(id) || over.containsKey(id);
+    }
+
+    /** The final stamp of a message that is known by name only; 0 if it is not. */
+    long stampOf(TransactionId id) {
+        GenuineMessage.Entry entry = over.get(id);
+        return entry == null ? 0 : entry.stamp();
     }
 
     /** What is known to be over, for another life. */

@@ -571,6 +571,89 @@ class GroupMulticastTest {
                 List.of(wire.worlds.get(0).delivered, wire.worlds.get(1).delivered));
     }
 
+    private static final TransactionId BY_ANOTHER = new TransactionId(3, 1);
+
+    /** A message of a node outside has been delivered by a group, which then gives that node up before it has heard of that. */
+    private static Wire deliveredByWhoIsGone() {
+        Wire wire = new Wire(new Groups(Map.of(0, List.of(0, 1, 2))), THE_CLASS);
+        wire.nodes.get(3).send(BY_ANOTHER, Set.of(0), new byte[0]);
+        wire.carry(3, 0);
+        carryAmongFirst(wire);
+        for (int i = 0; i < 3; i++) {
+            assertEquals(List.of(BY_ANOTHER.toString()), wire.worlds.get(i).delivered);
+            wire.worlds.get(i).sent.remove(3);
+            wire.nodes.get(i).gone(3);
+        }
+        return wire;
+    }
+
+    private static void carryAmongFirst(Wire wire) {
+        carryBetween(wire, 0, 1);
+        carryBetween(wire, 1, 2);
+        carryBetween(wire, 2, 0);
+        carryBetween(wire, 0, 1);
+    }
+
+    private static void comesBackTo(Wire wire, int leader) {
+        GroupMulticast sender = wire.nodes.get(3);
+        for (int i = 0; i < 2 * Outbox.TICKS_BEFORE_REPETITION; i++) {
+            sender.tick();
+            carryBetween(wire, 3, leader);
+            carryAmongFirst(wire);
+        }
+        wire.worlds.subList(0, 3)
+                .forEach(world -> assertTrue(world.delivered.size() <= 1, world.delivered.toString()));
+        assertEquals(0, sender.size(), "it is told");
+    }
+
+    /** Who was gone lives, and comes to a member that has never heard that it was gone. */
+    @Test
+    void whatWasDeliveredIsNotDeliveredAgainByALifeThatKnowsItFromOthersOnly() {
+        Wire wire = deliveredByWhoIsGone();
+        wire.nodes.subList(0, 3).forEach(GroupMulticast::announce);
+        carryAmongFirst(wire);
+        wire.nodes.subList(0, 3).forEach(node -> assertTrue(node.keepsNothing()));
+        GroupMulticast leader = wire.nodes.get(0);
+        wire.worlds.set(2, new Recorder());
+        wire.nodes.set(2, THE_CLASS.make(2, new Groups(Map.of(0, List.of(0, 1, 2))), wire.worlds.get(2), 77));
+        wire.worlds.subList(0, 2).forEach(world -> world.sent.remove(2));
+        leader.begins(2, 77);
+        assertTrue(leader.takeOut(2));
+        carryBetween(wire, 0, 1);
+        GroupMulticast.Over over = leader.give(2, 77);
+        wire.nodes.get(2).given(leader.deliveredStamp(), Objects.requireNonNull(over));
+        assertTrue(leader.takeIn(2, 77, ""));
+        carryAmongFirst(wire);
+        wire.nodes.get(2).lead();
+        carryAmongFirst(wire);
+        assertTrue(wire.nodes.get(2).isLeading());
+        comesBackTo(wire, 2);
+    }
+
+    /** The others have forgotten it before they make a ballot of what they remember. */
+    @Test
+    void whatABallotDoesNotHoldAnyMoreIsForgottenAndKnownByName() {
+        Wire wire = deliveredByWhoIsGone();
+        wire.nodes.subList(0, 3).forEach(GroupMulticast::announce);
+        for (int other : List.of(0, 2)) {
+            wire.carry(1, other);
+            wire.carry(2 - other, other);
+            wire.worlds.get(other).sent.remove(1);
+        }
+        carryBetween(wire, 0, 2);
+        assertEquals(List.of(true, false, true),
+                wire.nodes.subList(0, 3).stream().map(GroupMulticast::keepsNothing).toList());
+        wire.nodes.get(2).lead();
+        carryBetween(wire, 0, 2);
+        carryAmongFirst(wire);
+        assertTrue(wire.nodes.get(1).keepsNothing());
+        assertEquals(List.of(BY_ANOTHER), wire.worlds.get(1).forgotten);
+        wire.nodes.get(1).lead();
+        carryAmongFirst(wire);
+        assertTrue(wire.nodes.get(1).isLeading());
+        comesBackTo(wire, 1);
+    }
+
     private static void carryBetween(Wire wire, int one, int other) {
         for (int i = 0; i < 6; i++) {
             wire.carry(one, other);
@@ -662,6 +745,12 @@ class GroupMulticastTest {
     private static final class Recorder implements GroupMulticast.World {
         private final Map<Integer, Deque<GenuineMessage>> sent = new TreeMap<>();
         private final List<String> delivered = new ArrayList<>();
+        private final List<TransactionId> forgotten = new ArrayList<>();
+
+        @Override
+        public void forgotten(TransactionId id) {
+            forgotten.add(id);
+        }
 
         @Override
         public void send(int to, GenuineMessage message) {
