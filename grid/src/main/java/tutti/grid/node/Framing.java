@@ -10,8 +10,15 @@ final class Framing {
 
     private Framing() {}
 
-    /** A frame of these bytes, ready to be sent. */
+    /**
+     * A frame of these bytes, ready to be sent.
+     *
+     * @throws IllegalArgumentException if nobody would take it: it would be sent, and refused, again and again
+     */
     static ByteBuffer frame(byte[] bytes) {
+        if (bytes.length > FRAME_BYTES_MAX) {
+            throw new IllegalArgumentException("a frame of " + bytes.length + " bytes, more than " + FRAME_BYTES_MAX);
+        }
         return ByteBuffer.allocate(Integer.BYTES + bytes.length).putInt(bytes.length).put(bytes).flip();
     }
 

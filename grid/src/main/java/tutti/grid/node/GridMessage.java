@@ -2,6 +2,7 @@ package tutti.grid.node;
 
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -296,6 +297,26 @@ sealed interface GridMessage extends Encoded {
         static final Schema<Copy> SCHEMA = Schema.part("copied version", Copy.class).of(
                 Field.of("key", Key.SCHEMA, Copy::key),
                 Field.of("version", Version.SCHEMA, Copy::version), Copy::new);
+        /** About how many bytes of keys and values are sent at a time. */
+        static final int PART_BYTES = 1 << 18;
+
+        /** As many of the next ones as are sent at a time. */
+        static List<Copy> part(Iterator<Copy> all) {
+            List<Copy> part = new ArrayList<>();
+            long bytes = 0;
+            while (bytes < PART_BYTES && all.hasNext()) {
+                Copy copy = all.next();
+                part.add(copy);
+                bytes += copy.bytes();
+            }
+            return part;
+        }
+
+        /** How many bytes it takes in a message, about. */
+        int bytes() {
+            byte[] value = version.value();
+            return key.bytes().length + (value == null ? 0 : value.length) + 2 * Long.BYTES;
+        }
     }
 
     /** The part that was asked for. */

@@ -1,6 +1,5 @@
 package tutti.grid.node;
 
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashMap;
 import java.util.Iterator;
@@ -9,6 +8,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.function.BiConsumer;
 import java.util.function.IntPredicate;
+import java.util.stream.Stream;
 import tutti.grid.commit.GroupCommit;
 import tutti.grid.genuine.Configuration;
 import tutti.grid.store.GroupLayout;
@@ -31,9 +31,6 @@ import tutti.grid.store.Store;
  * <b>What is dropped.</b> Keys that a group has no more are dropped by each of its members as soon as it has decided all that was ordered before.
  */
 final class Handover {
-    /** About how many bytes of keys and values are sent at a time. */
-    private static final int PART_BYTES = 1 << 18;
-
     private final int self;
     private final GroupCommit commits;
     private final GroupOwners groups;
@@ -62,7 +59,7 @@ final class Handover {
         private boolean isDone;
     }
 
-    private record Giving(long layout, Iterator<Key> keys) {}
+    private record Giving(long layout, Iterator<GridMessage.Copy> copies) {}
 
     /**
      * Of a member, or of a life that is to become one.
@@ -196,21 +193,17 @@ final class Handover {
         if (left == null || asked.first()) {
             int own = groups.groupOf(self);
             int its = groups.groupOf(from);
-            left = new Giving(asked.layout(), store.keys(key -> groups.isMoved(key, own, its)).iterator());
+            left = new Giving(asked.layout(), store.keys(key -> groups.isMoved(key, own, its)).stream()
+                    .flatMap(this::copies).iterator());
             giving.put(from, left);
         }
-        List<GridMessage.Copy> part = new ArrayList<>();
-        long bytes = 0;
-        while (bytes < PART_BYTES && left.keys.hasNext()) {
-            Key key = left.keys.next();
-            for (var version : store.versions(key)) {
-                part.add(new GridMessage.Copy(key, version));
-                byte[] value = version.value();
-                bytes += key.bytes().length + (value == null ? 0 : value.length) + 2 * Long.BYTES;
-            }
-        }
-        sender.accept(from, new GridMessage.Handed(asked.layout(), !left.keys.hasNext(), store.horizon(),
+        List<GridMessage.Copy> part = GridMessage.Copy.part(left.copies);
+        sender.accept(from, new GridMessage.Handed(asked.layout(), !left.copies.hasNext(), store.horizon(),
                 store.timeHorizonMillis(), part));
+    }
+
+    private Stream<GridMessage.Copy> copies(Key key) {
+        return store.versions(key).stream().map(version -> new GridMessage.Copy(key, version));
     }
 
     /** A node is there no more, or as another life. */

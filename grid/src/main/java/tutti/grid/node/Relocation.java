@@ -68,8 +68,6 @@ import tutti.grid.view.View;
  * have been seen by all: so a new one draws others. A node that leaves goes when no keys lie on it.
  */
 class Relocation {
-    /** About how many bytes are sent at a time, to each node that copies. */
-    private static final int PART_BYTES = 1 << 18;
 
     private final int self;
     private final int degreeMax;
@@ -340,15 +338,14 @@ class Relocation {
         }
         List<GridMessage.Copy> part = new ArrayList<>();
         int bytes = 0;
-        while (bytes < PART_BYTES && (keys.hasNext() || !source.next.isEmpty())) {
+        while (bytes < GridMessage.Copy.PART_BYTES && (keys.hasNext() || !source.next.isEmpty())) {
             GridMessage.Copy copy = source.next.poll();
             if (copy == null) {
                 Key key = keys.next();
                 store.versions(key).forEach(version -> source.next.add(new GridMessage.Copy(key, version)));
             } else {
                 part.add(copy);
-                byte[] value = copy.version().value();
-                bytes += copy.key().bytes().length + (value == null ? 0 : value.length) + 2 * Long.BYTES;
+                bytes += copy.bytes();
             }
         }
         source.wanted = false;

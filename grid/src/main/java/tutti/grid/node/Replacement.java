@@ -36,8 +36,6 @@ import tutti.grid.store.Store;
  */
 final class Replacement {
     private static final Logger LOGGER = LoggerFactory.getLogger(Replacement.class);
-    /** About how many bytes of keys and values are sent at a time. */
-    private static final int PART_BYTES = 1 << 18;
     private static final int OUTCOMES_MAX = 1 << 16;
 
     private final long process;
@@ -211,14 +209,7 @@ final class Replacement {
             return;
         }
         to.heardNanos = nowNanos;
-        List<GridMessage.Copy> part = new ArrayList<>();
-        int bytes = 0;
-        while (bytes < PART_BYTES && to.copies.hasNext()) {
-            GridMessage.Copy copy = to.copies.next();
-            part.add(copy);
-            byte[] value = copy.version().value();
-            bytes += copy.key().bytes().length + (value == null ? 0 : value.length) + 2 * Long.BYTES;
-        }
+        List<GridMessage.Copy> part = GridMessage.Copy.part(to.copies);
         sender.accept(from, new GridMessage.Copies(fetch.view(), !to.copies.hasNext(), part));
     }
 
