@@ -49,7 +49,7 @@ final class PeerLinks {
          * A frame has come.
          *
          * @param frame valid during the call only
-         * @throws IOException if no node would have sent it
+         * @throws IOException if no node would have sent it, or there is no room for it yet: the connection ends, and over the next one it comes again
          */
         void received(int from, ByteBuffer frame) throws IOException;
 
@@ -541,8 +541,9 @@ final class PeerLinks {
             if (known == null) {
                 greeted(LinkMessage.set().decode(frame, LinkMessage.Hello.class));
             } else if (known.connection == this) {
-                known.received++;
                 receiver.received(node, frame);
+                // One that was refused comes again.
+                known.received++;
                 if (known.received - known.told >= FRAMES_TOLD) {
                     known.acknowledge();
                 }
