@@ -44,7 +44,7 @@ public interface Commits {
      *
      * @param id not used before, of this node
      * @param request with at least one key
-     * @param done told how it has ended, now or later; never if this node is cut off from the owners
+     * @param done told how it has ended, now or later; never if this node is cut off from the owners, or its life is {@linkplain World#over over}
      */
     void commit(TransactionId id, CommitRequest request, Consumer<Result> done);
 

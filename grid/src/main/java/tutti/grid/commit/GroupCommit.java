@@ -146,6 +146,10 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     @Override
     public void commit(TransactionId id, CommitRequest request, Consumer<Result> done) {
+        if (!multicast.takesPart()) {
+            // Its node is about to hear that this life is over.
+            return;
+        }
         GroupTransaction transaction = new GroupTransaction(new TransactionId(self, ++serial), owners.rings());
         transaction.id = id;
         transaction.done = done;
@@ -266,7 +270,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
 
     /** Orders a message after which all that was seen here is delivered. */
     private void passFloor(long horizon) {
-        if (!asked) {
+        if (!asked && multicast.takesPart()) {
             asked = true;
             multicast.send(new TransactionId(self, ++serial), Set.of(group), new GroupPayload.Floor(horizon).bytes());
         }
@@ -824,7 +828,9 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     }
 
     private void order(GroupPayload payload) {
-        multicast.send(new TransactionId(self, ++serial), owners.layout().groups(), payload.bytes());
+        if (multicast.takesPart()) {
+            multicast.send(new TransactionId(self, ++serial), owners.layout().groups(), payload.bytes());
+        }
     }
 
     /** This life is one of the first members of a group that is founded in the last of these layouts. */

@@ -403,12 +403,13 @@ public final class GridNode implements AutoCloseable {
         if (!isByGroups()) {
             links.members(view.processes());
         }
-        GridMember now = new GridMember(config, isByGroups() ? 0 : process, random.nextInt() & 0x7fff_ffffL, view,
+        long own = process;
+        GridMember now = new GridMember(config, isByGroups() ? 0 : own, random.nextInt() & 0x7fff_ffffL, view,
                 Math.max(clockSeen, clockOfOthers), clock, loop(), links, counts, held, life,
                 new GridMember.World() {
                     @Override
                     public void excluded(View by) {
-                        loop().execute(() -> GridNode.this.excluded(process, String.valueOf(by)));
+                        loop().execute(() -> GridNode.this.excluded(own, String.valueOf(by)));
                     }
 
                     @Override

@@ -18,6 +18,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import tutti.core.schema.Encoded;
 import tutti.core.txn.TransactionId;
+import tutti.grid.genuine.Configuration;
+import tutti.grid.genuine.GenuineMessage;
 import tutti.grid.multicast.LamportClock;
 import tutti.grid.store.GroupOwners;
 import tutti.grid.store.Key;
@@ -150,6 +152,25 @@ class GroupCommitTest {
         carryAll();
         assertEquals(Result.Kind.COMMITTED, nodes.getFirst().results.getLast());
         assertTrue(nodes.stream().noneMatch(node -> node.store.writers(LOW).iterator().hasNext()));
+    }
+
+    /** Its node hears of that a moment later; clients may ask until then. */
+    @Test
+    void aLifeThatIsOverSendsNothingAnyMore() {
+        Node over = nodes.get(2);
+        over.commits.received(0, new GenuineMessage.Members(0, LamportClock.NODES_MAX,
+                Configuration.first(List.of(0, 1))));
+        assertFalse(over.commits.takesPart());
+        over.sent.clear();
+        over.commit(1, request(0, List.of(LOW), List.of(LOW)));
+        over.commits.whenThere(Long.MAX_VALUE, () -> {
+            throw new AssertionError("it cannot know");
+        });
+        over.commits.dissolve(1);
+        over.commits.tick(10);
+        carryAll();
+        assertEquals(Map.of(), over.sent);
+        assertEquals(List.of(), over.results);
     }
 
     /** Node 3 has voted and told node 0 alone; the votes of nodes 4 and 5 are as good. */
