@@ -327,7 +327,7 @@ final class GridCache<K, V> implements Cache<K, V> {
         Thread.ofVirtual().name("jcache load").start(() -> {
             try {
                 load(all, replaceExistingValues);
-            } catch (RuntimeException failed) {
+            } catch (Throwable failed) {
                 if (listener != null) {
                     listener.onException(failed instanceof CacheException known
                             ? known

@@ -203,6 +203,9 @@ class GridCacheTest {
         Factory<CacheLoader<String, Integer>> loaders = () -> new CacheLoader<>() {
             @Override
             public Integer load(String key) {
+                if (key.equals("wrong")) {
+                    throw new AssertionError(key);
+                }
                 there.put(key, 2);
                 return 1;
             }
@@ -227,6 +230,10 @@ class GridCacheTest {
         here.loadAll(Set.of("four"), true, replaced);
         replaced.get();
         assertEquals(1, here.get("four"));
+        CompletionListenerFuture failed = new CompletionListenerFuture();
+        here.loadAll(Set.of("wrong"), true, failed);
+        ExecutionException why = assertThrows(ExecutionException.class, failed::get);
+        assertTrue(why.getCause() instanceof CacheException, why.toString());
     }
 
     @Test

@@ -8,11 +8,11 @@ import java.util.function.Consumer;
 /** Things to be done one after the other, in the order in which they were added, by whichever thread comes by. Any threads. */
 final class Line {
     private final Queue<Runnable> waiting = new ConcurrentLinkedQueue<>();
-    private final Consumer<RuntimeException> failed;
+    private final Consumer<Throwable> failed;
     private final AtomicInteger comings = new AtomicInteger();
 
     /** Tells which have failed; the others are done all the same. */
-    Line(Consumer<RuntimeException> failed) {
+    Line(Consumer<Throwable> failed) {
         this.failed = failed;
     }
 
@@ -31,7 +31,8 @@ final class Line {
             for (Runnable next = waiting.poll(); next != null; next = waiting.poll()) {
                 try {
                     next.run();
-                } catch (RuntimeException e) {
+                } catch (Throwable e) {
+                    // An error, too: others could not be done any more.
                     failed.accept(e);
                 }
             }

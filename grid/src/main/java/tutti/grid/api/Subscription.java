@@ -129,7 +129,8 @@ public final class Subscription implements AutoCloseable {
             } else {
                 call.changed(next.key, next.version);
             }
-        } catch (RuntimeException failed) {
+        } catch (Throwable failed) {
+            // An error, too: all that waits would wait for ever.
             LOGGER.error("a listener of the grid has failed, and is told the next change", failed);
         }
     }

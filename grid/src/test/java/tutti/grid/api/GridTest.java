@@ -425,6 +425,9 @@ class GridTest {
             public void changed(String key, Optional<byte[]> value) {
                 told.add(key);
                 goOn.acquireUninterruptibly();
+                if (key.equals("b")) {
+                    throw new AssertionError("by errors, too");
+                }
                 throw new IllegalStateException("listeners may fail");
             }
 
