@@ -354,6 +354,7 @@ final class GroupMembership implements Membership {
             case GridMessage.Addresses all -> addresses(all);
             case GridMessage.Apply apply -> shared.links().applied(from, PeerLinks.address(apply.address()));
             case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat, true);
+            case GridMessage.Present now -> commits.seen(now.stamp());
             case GridMessage part -> replacement.received(from, part, shared.machineClock().nanoTime());
             default -> {
                 // What it would need of it, it asks for later.
@@ -423,6 +424,8 @@ final class GroupMembership implements Membership {
         shared.heartbeats().said(from, heartbeat);
         if (absence.there(from)) {
             commits.there(from);
+            // What it was told of as present before, it may have missed.
+            told = 0;
             follow();
             lookWhoIsAbsent();
         }
