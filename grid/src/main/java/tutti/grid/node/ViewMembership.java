@@ -53,7 +53,9 @@ final class ViewMembership implements Membership {
         this.relocation = relocation;
         this.held = held;
         entry = new ViewEntry(first);
-        agreement = new ViewAgreement(shared.self(), first, this::send, this::install);
+        agreement = new ViewAgreement(shared.self(), first,
+                Math.toIntExact(Math.max(1, shared.config().failureTimeout().dividedBy(shared.config().heartbeat()))),
+                this::send, this::install);
         agreement.wish(relocation::wish);
     }
 

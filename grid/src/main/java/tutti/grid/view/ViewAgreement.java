@@ -29,6 +29,7 @@ import tutti.grid.store.Sorted;
  */
 public final class ViewAgreement {
     private final int self;
+    private final int ticksMax;
     private final BiConsumer<Integer, ViewMessage> sender;
     private final Consumer<View> installer;
     private View view;
@@ -43,15 +44,22 @@ public final class ViewAgreement {
     private final Map<Integer, ViewMessage.Promise> promises = new HashMap<>();
     private final Set<Integer> acceptors = new TreeSet<>();
     private @Nullable View proposal;
+    /** For how many ticks the next ballot of this node is waited for. */
+    private int patience = 1;
+    /** So many of them are left, for the last one. */
+    private int ticksLeft;
 
     /**
      * In its first view.
      *
+     * @param ticksMax for how many ticks a ballot is waited for at most, at least 1
      * @param sender sends a message to a node, or drops it; to this node it returns at once, and hands it in later
      * @param installer told of each view, which may lack this node: then it was taken for dead, and must stop
      */
-    public ViewAgreement(int self, View first, BiConsumer<Integer, ViewMessage> sender, Consumer<View> installer) {
+    public ViewAgreement(int self, View first, int ticksMax, BiConsumer<Integer, ViewMessage> sender,
+            Consumer<View> installer) {
         this.self = self;
+        this.ticksMax = ticksMax;
         this.view = first;
         this.sender = sender;
         this.installer = installer;
@@ -85,12 +93,18 @@ public final class ViewAgreement {
         }
     }
 
-    /** To be called now and then, and when somebody has become suspect: proposes, or proposes again. */
+    /**
+     * To be called now and then, and when somebody has become suspect: proposes, or proposes again. A ballot takes two round trips, which may be longer than a tick; so each of a view is waited for twice as long as the one before, and
+     * that of another node as well.
+     */
     public void tick() {
+        ticksLeft = Math.max(0, ticksLeft - 1);
         int lowest = view.members().stream().filter(node -> !suspects.contains(node)).findFirst().orElse(self);
-        if (lowest != self || !view.has(self) || wanted() == null) {
+        if (lowest != self || !view.has(self) || ticksLeft > 0 || wanted() == null) {
             return;
         }
+        ticksLeft = patience;
+        patience = Math.min(2 * patience, ticksMax);
         // Ballots of different nodes differ in the last eight bits.
         ballot = (((Math.max(ballot, promised) >> Byte.SIZE) + 1) << Byte.SIZE) + self;
         promises.clear();
@@ -128,6 +142,7 @@ public final class ViewAgreement {
     private void prepare(int from, ViewMessage.Prepare prepare) {
         if (prepare.ballot() > promised) {
             promised = prepare.ballot();
+            ticksLeft = from == self ? ticksLeft : patience;
             sender.accept(from, new ViewMessage.Promise(prepare.number(), promised, acceptedBallot, accepted));
         }
     }
@@ -195,6 +210,8 @@ public final class ViewAgreement {
         promises.clear();
         acceptors.clear();
         proposal = null;
+        patience = 1;
+        ticksLeft = 0;
         installer.accept(next);
     }
 }

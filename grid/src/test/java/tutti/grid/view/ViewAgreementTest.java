@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
@@ -34,7 +35,7 @@ class ViewAgreementTest {
             }
             for (int i = 0; i < count; i++) {
                 int self = i;
-                nodes.add(new ViewAgreement(i, new View(0, all), (to, message) -> network.add(new Sent(self, to,
+                nodes.add(new ViewAgreement(i, new View(0, all), 4, (to, message) -> network.add(new Sent(self, to,
                         message)), this::installed));
             }
         }
@@ -138,6 +139,44 @@ class ViewAgreementTest {
         }
         assertTrue(views > SEEDS && crashes > SEEDS / 4 && stuck < SEEDS / 20,
                 stuck + " stuck, " + views + " views, " + crashes + " crashes");
+    }
+
+    /** One after the other in time: ticks, and messages that take as long as this. */
+    private static View viewAfter(int millis, int messageMillis) {
+        TreeMap<Integer, List<Runnable>> events = new TreeMap<>();
+        int[] now = {0};
+        List<ViewAgreement> nodes = new ArrayList<>();
+        for (int i = 0; i < 3; i++) {
+            int self = i;
+            ViewAgreement node = new ViewAgreement(i, new View(0, Set.of(0, 1, 2)), 40, (to, message) -> {
+                if (to != 2) {
+                    events.computeIfAbsent(now[0] + (to == self ? 0 : messageMillis), _ -> new ArrayList<>())
+                            .add(() -> nodes.get(to).received(self, message));
+                }
+            }, _ -> {});
+            node.suspect(2, true);
+            nodes.add(node);
+        }
+        for (int time = 0; time < millis; time += 50) {
+            events.computeIfAbsent(time, _ -> new ArrayList<>()).add(() -> nodes.subList(0, 2).forEach(
+                    ViewAgreement::tick));
+        }
+        while (!events.isEmpty() && events.firstKey() < millis) {
+            now[0] = events.firstKey();
+            List<Runnable> next = events.firstEntry().getValue();
+            next.removeFirst().run();
+            if (next.isEmpty()) {
+                events.remove(now[0]);
+            }
+        }
+        return nodes.get(1).view();
+    }
+
+    @Test
+    void aBallotIsGivenTheTimeThatMessagesTake() {
+        assertEquals(Set.of(0, 1), viewAfter(100, 10).members());
+        assertEquals(Set.of(0, 1), viewAfter(1000, 40).members());
+        assertEquals(Set.of(0, 1), viewAfter(4000, 300).members());
     }
 
     @Test
