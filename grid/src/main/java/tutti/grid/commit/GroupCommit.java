@@ -106,6 +106,7 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     /** What waits for this to be decided when this life was taken in; see {@link #isReady}. */
     private long behind = Long.MAX_VALUE;
     private Set<Integer> silent = Set.of();
+    private Set<Integer> unheard = Set.of();
     private long serial;
     private long waitingReads;
     private long present;
@@ -200,6 +201,12 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     public void absent(Set<Integer> notHeard, Set<Integer> gone) {
         silent = Set.copyOf(notHeard);
         gone.forEach(multicast::gone);
+    }
+
+    /** See {@link GroupMulticast#unheard}. */
+    public void unheard(Set<Integer> nodes) {
+        unheard = Set.copyOf(nodes);
+        multicast.unheard(unheard);
     }
 
     private void ordering(int from, GenuineMessage message) {
@@ -534,6 +541,8 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         Set<Integer> to = new TreeSet<>();
         transaction.groups.forEach(of -> to.addAll(multicast.members(of).nodes()));
         to.remove(self);
+        // Who is not heard is asked when it is.
+        to.removeAll(unheard);
         to.forEach(node -> world.send(node, new CommitMessage.Inquire(transaction.name, 0)));
     }
 

@@ -138,6 +138,7 @@ public class GroupMulticast {
     private final Parts parts;
     /** Who has asked how far this node is. */
     private final Set<Integer> waiting = new TreeSet<>();
+    private Set<Integer> unheard = Set.of();
 
     /**
      * Which messages are over, so that nobody takes them for new ones.
@@ -392,6 +393,11 @@ public class GroupMulticast {
         reports.there(node);
     }
 
+    /** These are not heard: nothing is said again to them before they are, or what waits to be sent there would grow for as long as they are not. */
+    public void unheard(Set<Integer> nodes) {
+        unheard = Set.copyOf(nodes);
+    }
+
     /** Time has passed: sends again what should have been delivered since. To be called now and then. */
     public void tick() {
         if (!ballots.takesPart()) {
@@ -410,7 +416,8 @@ public class GroupMulticast {
     }
 
     private void repeat(GenuineMessage.Data data) {
-        memberships.everybody(data.groups()).forEach(node -> send(node, data));
+        memberships.everybody(data.groups()).stream().filter(node -> !unheard.contains(node))
+                .forEach(node -> send(node, data));
     }
 
     /** Tells that this node is through with all that it has delivered. */
@@ -440,6 +447,8 @@ public class GroupMulticast {
         outbox.told(unfinished).forEach(of -> memberships.everybody(of).forEach(node -> to.putIfAbsent(node, 0L)));
         waiting.forEach(node -> to.putIfAbsent(node, 0L));
         waiting.clear();
+        // Who waits for it asks.
+        to.keySet().removeAll(unheard);
         to.forEach((node, stamp) -> send(node, new GenuineMessage.Progress(through, unfinished,
                 node != self && reports.isWaitedFor(node, stamp))));
         work();

@@ -1,5 +1,6 @@
 package tutti.grid.node;
 
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -49,8 +50,8 @@ final class GroupMembership implements Membership {
     private View view;
     private volatile boolean isBroughtUp;
     private boolean isLeaving;
-    /** What others have been told of as present. */
-    private long told;
+    /** By node: what it has been told of as present. */
+    private final Map<Integer, Long> told = new HashMap<>();
 
     /**
      * As the founders are, or as a life that is to be taken in.
@@ -318,6 +319,7 @@ final class GroupMembership implements Membership {
         absence.begins(node);
         handover.gone(node);
         introduced.remove(node);
+        told.remove(node);
         follow();
         commits.begins(node, process);
         member.ownersChanged();
@@ -424,8 +426,8 @@ final class GroupMembership implements Membership {
         shared.heartbeats().said(from, heartbeat);
         if (absence.there(from)) {
             commits.there(from);
-            // What it was told of as present before, it may have missed.
-            told = 0;
+            // What it was told of before, it may have missed.
+            told.remove(from);
             follow();
             lookWhoIsAbsent();
         }
@@ -453,7 +455,8 @@ final class GroupMembership implements Membership {
         GridConfig config = shared.config();
         Hearing hearing = shared.hearing();
         Set<Integer> before = absence.silent();
-        Set<Integer> givenUp = absence.notHeard(shared.unheard(view.members()), hearing, config,
+        Set<Integer> unheard = shared.unheard(view.members());
+        Set<Integer> givenUp = absence.notHeard(unheard, hearing, config,
                 node -> keptBytes(node) > config.unsentBytesMax());
         if (!before.equals(absence.silent())) {
             LOGGER.info("node {} of grid {} does without {}", config.self(), config.name(), absence.silent());
@@ -470,6 +473,7 @@ final class GroupMembership implements Membership {
             shared.heartbeats().left(node);
             givenUp.add(node);
         }
+        commits.unheard(unheard);
         commits.absent(absence.silent(), givenUp);
         member.ownersChanged();
         member.askOthersThan(
@@ -549,26 +553,29 @@ final class GroupMembership implements Membership {
         }
         GridMessage.Heartbeat heartbeat = member
                 .heartbeat(dissolving.moving(absence.silent(), absence.gone()));
-        members.stream().filter(node -> node != shared.self()).forEach(node -> {
-            // A node may be waited for as long as somebody must.
-            if (shared.links().isConnected(node)) {
-                member.send(node, heartbeat);
-            }
-            if (commits.present() > told) {
-                member.send(node, new GridMessage.Present(commits.present()));
-            }
+        // A node may be waited for as long as somebody must.
+        members.stream().filter(node -> node != shared.self() && shared.links().isConnected(node)).forEach(node -> {
+            member.send(node, heartbeat);
+            tellPresent(node);
         });
-        told = commits.present();
+    }
+
+    private void tellPresent(int node) {
+        if (commits.present() > told.getOrDefault(node, 0L)) {
+            told.put(node, commits.present());
+            member.send(node, new GridMessage.Present(commits.present()));
+        }
     }
 
     private void sayThatItWantsToBeOne(Set<Integer> members) {
         if (commits.takesPart()) {
-            members.forEach(node -> member.send(node, new GridMessage.Present(commits.present())));
+            members.stream().filter(shared.links()::isConnected)
+                    .forEach(node -> member.send(node, new GridMessage.Present(commits.present())));
             return;
         }
         Set<Integer> known = new TreeSet<>(members);
         known.addAll(shared.config().nodes().keySet());
-        known.remove(shared.self());
+        known.removeIf(node -> !shared.links().isConnected(node));
         replacement.apply(known, ownAddress(), shared.config().furtherGroup());
     }
 }

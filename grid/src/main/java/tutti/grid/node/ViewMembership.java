@@ -134,7 +134,8 @@ final class ViewMembership implements Membership {
                     agreement.received(to, message);
                 }
             });
-        } else {
+        } else if (!(message instanceof ViewMessage.Prepare) || shared.links().isConnected(to)) {
+            // Ballots follow each other for as long as there is no majority: those for who cannot be reached would wait without end.
             member.send(to, message);
         }
     }
@@ -228,7 +229,9 @@ final class ViewMembership implements Membership {
     public Set<Integer> say(GridMessage.Moving moving) {
         Set<Integer> members = new TreeSet<>(view().members());
         GridMessage.Heartbeat heartbeat = member.heartbeat(moving);
-        members.stream().filter(node -> node != shared.self()).forEach(node -> member.send(node, heartbeat));
+        // For who cannot be reached, and may not be left out, they would wait without end.
+        members.stream().filter(node -> node != shared.self() && shared.links().isConnected(node))
+                .forEach(node -> member.send(node, heartbeat));
         return members;
     }
 

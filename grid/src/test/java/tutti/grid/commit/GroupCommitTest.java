@@ -154,6 +154,39 @@ class GroupCommitTest {
         assertTrue(nodes.stream().noneMatch(node -> node.store.writers(LOW).iterator().hasNext()));
     }
 
+    /** What waits to be sent to a node that is not heard grows for as long as it is not. */
+    @Test
+    void whatWaitsForAGroupWithoutAMajorityIsNotSaidAgainToWhoIsNotHeard() {
+        Set<Integer> away = Set.of(4, 5);
+        nodes.get(2).commit(1, request(0, List.of(LOW, HIGH), List.of(LOW, HIGH)));
+        for (int time = 10; time < 1000; time++) {
+            for (int number : List.of(0, 1, 2, 3)) {
+                nodes.get(number).commits.unheard(away);
+                nodes.get(number).commits.absent(away, Set.of());
+                nodes.get(number).commits.tick(time);
+            }
+            for (int from : List.of(0, 1, 2, 3)) {
+                for (int to : List.of(0, 1, 2, 3)) {
+                    carry(from, to);
+                }
+            }
+        }
+        nodes.forEach(node -> away.forEach(to -> {
+            int waiting = node.sent.getOrDefault(to, new ArrayDeque<>()).size();
+            assertTrue(waiting < 10, waiting + " messages wait");
+        }));
+        assertEquals(List.of(), nodes.get(2).results);
+        for (int time = 1000; time < 1010; time++) {
+            for (Node node : nodes) {
+                node.commits.unheard(Set.of());
+                node.commits.absent(Set.of(), Set.of());
+                node.commits.tick(time);
+            }
+            carryAll();
+        }
+        assertEquals(List.of(Result.Kind.COMMITTED), nodes.get(2).results);
+    }
+
     /** Its node hears of that a moment later; clients may ask until then. */
     @Test
     void aLifeThatIsOverSendsNothingAnyMore() {
