@@ -31,6 +31,13 @@ final class FirstLife {
         judges.remove(self);
     }
 
+    /** Why a node ends that cannot be taken in. */
+    static String tooFewOthers(int self) {
+        return "node " + self
+                + " was there before, what it had is lost, and its group has too few other members to give"
+                + " it back: start all nodes anew; a degree of 3 survives that";
+    }
+
     /** A node says whether this process is the first one that it has heard of this node, and whether the members of its group have changed. */
     void said(int by, boolean isFirst, boolean others) {
         hasChanged |= others;
@@ -49,7 +56,7 @@ final class FirstLife {
         return enough ? Boolean.TRUE : null;
     }
 
-    /** Whether another life can be taken in: more than half of the group must be there without it. One that has changed has had them, and has members enough. */
+    /** Whether another life can be taken in: more than half of the group must be there without it. Of one that has changed, who is left says who its members are: see {@link GroupMembership}. */
     boolean canBeReplaced() {
         return !isFounder || hasChanged || members - 1 > members / 2;
     }

@@ -2,11 +2,14 @@ package tutti.grid.node;
 
 import java.io.IOException;
 import java.nio.ByteBuffer;
+import java.util.function.IntSupplier;
 
 /** Pieces of bytes on a stream, each behind its length of four bytes. */
 final class Framing {
     private static final int FRAME_BYTES_MAX = 1 << 27;
     private static final int BUFFER_BYTES = 1 << 12;
+    /** A buffer that is larger is not kept when nothing is in it. */
+    private static final int KEPT_BYTES = 1 << 16;
 
     private Framing() {}
 
@@ -36,10 +39,17 @@ final class Framing {
     /** The receiving end. */
     static final class Reader {
         private final Taker taker;
+        private final IntSupplier bytesMax;
         private ByteBuffer begun = ByteBuffer.allocate(BUFFER_BYTES);
 
         Reader(Taker taker) {
+            this(taker, () -> FRAME_BYTES_MAX);
+        }
+
+        /** One that takes frames of limited size, as who sends them is known or not. */
+        Reader(Taker taker, IntSupplier bytesMax) {
             this.taker = taker;
+            this.bytesMax = bytesMax;
         }
 
         /** Takes bytes, and hands on the frames that are complete. */
@@ -56,14 +66,22 @@ final class Framing {
                 bytes.position(bytes.position() + count);
                 begun.flip();
                 drain(begun);
-                begun.compact();
+                if (begun.position() > 0) {
+                    begun.compact();
+                } else {
+                    // All of it belongs to a frame that is not complete.
+                    begun.position(begun.limit()).limit(begun.capacity());
+                }
+            }
+            if (begun.position() == 0 && begun.capacity() > KEPT_BYTES) {
+                begun = ByteBuffer.allocate(BUFFER_BYTES);
             }
         }
 
         private void drain(ByteBuffer from) throws IOException {
             while (from.remaining() >= Integer.BYTES) {
                 int length = from.getInt(from.position());
-                if (length < 0 || length > FRAME_BYTES_MAX) {
+                if (length < 0 || length > Math.min(bytesMax.getAsInt(), FRAME_BYTES_MAX)) {
                     throw new IOException("a frame of " + length + " bytes");
                 }
                 if (from.remaining() - Integer.BYTES < length) {

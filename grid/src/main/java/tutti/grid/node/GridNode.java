@@ -159,9 +159,7 @@ public final class GridNode implements AutoCloseable {
         }
         if (!isFirst && !asking.canBeReplaced()) {
             LOGGER.error("node {} of grid {} was there before", config.self(), config.name());
-            end("node " + config.self()
-                    + " was there before, what it had is lost, and its group has too few other members to give it"
-                    + " back: start all nodes anew; a degree of 3 survives that");
+            end(FirstLife.tooFewOthers(config.self()));
             return;
         }
         firstLife = null;
@@ -414,7 +412,7 @@ public final class GridNode implements AutoCloseable {
 
                     @Override
                     public void ended(String why) {
-                        loop().execute(() -> end("the node has left: " + why));
+                        loop().execute(() -> end(why));
                     }
 
                     @Override

@@ -352,7 +352,10 @@ final class GroupMembership implements Membership {
             }
             case GridMessage.Founded founded -> founded(founded);
             case GenuineMessage.Part part -> commits.received(from, part);
-            case GenuineMessage.Members members -> commits.received(from, members);
+            case GenuineMessage.Members members -> {
+                commits.received(from, members);
+                lookWhetherItCanBeReplaced(from, members.configuration());
+            }
             case GridMessage.Addresses all -> addresses(all);
             case GridMessage.Apply apply -> shared.links().applied(from, PeerLinks.address(apply.address()));
             case GridMessage.Heartbeat heartbeat -> heartbeat(from, heartbeat, true);
@@ -361,6 +364,14 @@ final class GroupMembership implements Membership {
             default -> {
                 // What it would need of it, it asks for later.
             }
+        }
+    }
+
+    /** What is left of a group without a life of it that is over may be too few to go on without it. */
+    private void lookWhetherItCanBeReplaced(int from, Configuration group) {
+        if (group.has(shared.self()) && group.has(from) && group.nodes().size() - 1 < GroupCommit.MEMBERS_MIN) {
+            LOGGER.error("node {} of grid {} was there before", shared.self(), shared.config().name());
+            member.ended(FirstLife.tooFewOthers(shared.self()));
         }
     }
 
@@ -499,7 +510,7 @@ final class GroupMembership implements Membership {
             }
         }
         if (dissolving.isOver(absence.silent(), absence.gone())) {
-            member.ended("its group was dissolved");
+            member.ended("the node has left: its group was dissolved");
         }
     }
 

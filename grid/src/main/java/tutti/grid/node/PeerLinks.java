@@ -42,6 +42,8 @@ final class PeerLinks {
     private static final long CONNECT_NANOS = TimeUnit.SECONDS.toNanos(1);
     /** After so many frames the receiver says how many have come. */
     private static final int FRAMES_TOLD = 256;
+    /** How large the first frame of a connection may be. */
+    private static final int HELLO_BYTES_MAX = 1 << 18;
 
     /** What happens with frames. */
     interface Receiver {
@@ -513,7 +515,7 @@ final class PeerLinks {
     /** The receiving half of a connection. */
     private final class Incoming implements Network.StreamListener {
         private final Network.Stream stream;
-        private final Framing.Reader reader = new Framing.Reader(this::take);
+        private final Framing.Reader reader = new Framing.Reader(this::take, this::bytesMax);
         private @Nullable Inbound from;
         private int node;
         private boolean over;
@@ -548,6 +550,11 @@ final class PeerLinks {
                     known.acknowledge();
                 }
             }
+        }
+
+        /** A stranger says who it is, and no more. */
+        private int bytesMax() {
+            return from == null ? HELLO_BYTES_MAX : Integer.MAX_VALUE;
         }
 
         void stop() {

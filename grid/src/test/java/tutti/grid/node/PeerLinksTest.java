@@ -107,6 +107,25 @@ class PeerLinksTest {
     }
 
     @Test
+    void framesComeInPiecesOfAnySizeAndNotLargerThanTheyMayBe() throws IOException {
+        List<Integer> sizes = List.of(0, 1, 100_000, 7, 1 << 16, 3);
+        List<Integer> taken = new ArrayList<>();
+        ByteBuffer all = ByteBuffer.allocate(1 << 20);
+        sizes.forEach(size -> all.put(Framing.frame(new byte[size])));
+        all.flip();
+        Framing.Reader reader = new Framing.Reader(frame -> taken.add(frame.remaining()));
+        for (int piece = 1; all.hasRemaining(); piece = piece * 3 % 8191) {
+            int count = Math.min(piece, all.remaining());
+            reader.read(all.slice(all.position(), count));
+            all.position(all.position() + count);
+        }
+        assertEquals(sizes, taken);
+        Framing.Reader small = new Framing.Reader(_ -> {}, () -> 100);
+        small.read(Framing.frame(new byte[100]));
+        assertThrows(IOException.class, () -> small.read(ByteBuffer.allocate(Integer.BYTES).putInt(101).flip()));
+    }
+
+    @Test
     void whatNobodyWouldTakeIsNotSent() {
         assertThrows(IllegalArgumentException.class, () -> Framing.frame(new byte[(1 << 27) + 1]));
     }

@@ -25,7 +25,7 @@ import tutti.sim.net.Network;
 import tutti.sim.net.Segment;
 import tutti.sim.thread.Threads;
 
-/** Three nodes of a group on simulated machines, of which one crashes while much is written. */
+/** Three nodes of a group on simulated machines, of which some crash, while much is written. */
 class RetentionTest {
     private static final Key KEY = new Key(0, new byte[]{1});
     private static final int VALUE_BYTES = 1 << 16;
@@ -86,6 +86,31 @@ class RetentionTest {
                 throw why;
             }
         });
+    }
+
+    /** Its group was smaller when it crashed: what is left of it can go on without nobody. */
+    @Test
+    void aMemberOfAGroupOfTwoThatIsStartedAnewSaysThatItCannotBeTakenIn() {
+        hosts.get(2).crash();
+        passSeconds(3);
+        node(0).loop().execute(() -> node(0).remove(2, new GridTransaction.Answer<>() {
+            @Override
+            public void is(GridNode removed) {
+                // It goes on.
+            }
+
+            @Override
+            public void failed(GridException why) {
+                throw why;
+            }
+        }));
+        passSeconds(1);
+        hosts.get(1).crash();
+        passSeconds(3);
+        hosts.get(1).boot();
+        passSeconds(3);
+        GridException why = node(1).ended();
+        assertTrue(why != null && String.valueOf(why.getMessage()).contains("was there before"), String.valueOf(why));
     }
 
     /** After 5 s of silence at most, where time alone would have it given up after 20. */
