@@ -248,8 +248,10 @@ class ServerEngineTest {
         commit(8, SHOP);
         fails.set(true);
         Result<ExecuteResult> renamed = new Result<>();
-        applier.execute(9, Statement.database(new DatabaseChange(DatabaseChange.Kind.RENAME, shop, false, shop + "_renamed"),
-                TestServer.USER).toBytes(), renamed);
+        applier.execute(9,
+                Statement.database(new DatabaseChange(DatabaseChange.Kind.RENAME, shop, false, shop + "_renamed"),
+                        TestServer.USER).toBytes(),
+                renamed);
         renamed.failure();
         assertTrue(lost.get(), "the node begins anew");
         Result<Void> passedOver = new Result<>();
