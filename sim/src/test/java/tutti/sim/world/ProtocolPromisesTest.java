@@ -41,7 +41,7 @@ class ProtocolPromisesTest {
             Map.entry("akara", Set.of("certification", "stale-read", "victim")),
             Map.entry("2pc", Set.of("distributed-deadlock", "first-updater", "victim")),
             Map.entry("wice", Set.of("certification", "first-updater", "victim")),
-            Map.entry("hybrid", Set.of("refused", "foreign-key")),
+            Map.entry("hybrid", Set.of("victim", "foreign-key")),
             Map.entry(FirstCommitter.NAME, Set.of("too-old", "victim")));
 
     static List<String> protocols() {
