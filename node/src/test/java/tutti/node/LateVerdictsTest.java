@@ -120,6 +120,16 @@ class LateVerdictsTest {
         }
 
         @Override
+        public void isTroubled(int number, long position) {
+            throw new AssertionError("it is in no trouble");
+        }
+
+        @Override
+        public void isBeyond(int number, long position) {
+            // Nobody was in trouble.
+        }
+
+        @Override
         public void exclude(Throwable cause) {
             ends.add("excluded");
         }
