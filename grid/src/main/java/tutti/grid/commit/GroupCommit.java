@@ -82,6 +82,8 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     public static final int MEMBERS_MIN = 2;
 
     private static final int TICKS_BEFORE_QUESTION = 2;
+    /** Who asks for a ballot gives it as much time more as it looks whether somebody must lead, for so many bytes of what it brings to each member. */
+    private static final long BYTES_PER_LOOK = 1 << 20;
 
     private final int self;
     private final int group;
@@ -119,6 +121,8 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
     /** Whether a floor of this node is on its way. */
     private boolean asked;
     private long lookedNanos;
+    /** How often it has looked while it brings a ballot to the members. */
+    private int looksBringing;
 
     /**
      * In the first ballot.
@@ -234,9 +238,20 @@ public final class GroupCommit implements Commits, GroupMulticast.World {
         multicast.tick();
         undecided.values().forEach(this::ask);
         transactions.values().stream().filter(one -> one.done != null && !one.delivered).forEach(this::ask);
-        if (silent.contains(multicast.leader()) || multicast.isWaiting()) {
+        looksBringing = multicast.isBringing() ? looksBringing + 1 : 0;
+        if (silent.contains(multicast.leader()) || (multicast.isWaiting() && !isGivenTime())) {
             leadUnlessAnotherMay(self);
         }
+    }
+
+    private boolean isGivenTime() {
+        return looksBringing > 0 && looksBringing <= multicast.keptBytes(group)
+                * multicast.configuration().members().size() / BYTES_PER_LOOK;
+    }
+
+    /** See {@link GroupMulticast#isBringing}. */
+    public boolean isBringing() {
+        return multicast.isBringing();
     }
 
     /** Leads, if this is the first member that is heard, but for one. */

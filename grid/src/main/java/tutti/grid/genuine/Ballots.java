@@ -203,6 +203,12 @@ final class Ballots {
         return heard > joined;
     }
 
+    /** Whether a ballot that this node has asked for is made, and is on its way to the members, of whom none that must come first is among these. */
+    boolean isBringing(Set<Integer> unheard) {
+        return isWaiting() && asking.isMade && asking.ballot == heard
+                && (asking.others == null || !unheard.contains(asking.newcomer));
+    }
+
     /** Whether this node has promised to take part in no other ballot than that which it has joined. */
     boolean isCurrent() {
         return promised == joined;

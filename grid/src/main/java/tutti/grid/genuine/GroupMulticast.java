@@ -872,6 +872,11 @@ public class GroupMulticast {
         }
     }
 
+    /** Whether this node, as who asks for a ballot, brings its state to members that are heard. */
+    public boolean isBringing() {
+        return ballots.isBringing(unheard);
+    }
+
     /** Whether more than half of the group go on in the ballot that this node has joined. */
     public boolean isStable() {
         return ballots.isStable();

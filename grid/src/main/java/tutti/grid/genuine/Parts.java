@@ -12,8 +12,8 @@ import java.util.function.Consumer;
  * size. Parts go before the message that they belong to, by the same channel, which is first in, first out. Changed by {@link GroupMulticast} only.
  */
 class Parts {
-    /** About how many bytes a part has, or one entry that is larger. */
-    static final int BYTES = 1 << 22;
+    /** About how many bytes a part has, or one entry that is larger: parts show a life that is taken in that its ballot is on its way. */
+    static final int BYTES = 1 << 18;
 
     private final int bytesMax;
     /** By sender: what has come and belongs to a message that has not. */

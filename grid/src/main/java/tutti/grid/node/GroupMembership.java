@@ -351,7 +351,7 @@ final class GroupMembership implements Membership {
                 lookWhetherBroughtUp();
             }
             case GridMessage.Founded founded -> founded(founded);
-            case GenuineMessage.Part part -> commits.received(from, part);
+            case GenuineMessage.Part part -> replacement.part(from, part, shared.machineClock().nanoTime());
             case GenuineMessage.Members members -> {
                 commits.received(from, members);
                 lookWhetherItCanBeReplaced(from, members.configuration());

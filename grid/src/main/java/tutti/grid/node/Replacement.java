@@ -122,6 +122,10 @@ final class Replacement {
      */
     void tick(long nowNanos, BooleanSupplier isTooMuch) {
         Giving to = giving;
+        if (to != null && commits.isBringing()) {
+            // It has nothing to say before it is taken in.
+            to.heardNanos = nowNanos;
+        }
         boolean isLate = to != null && nowNanos - to.heardNanos > patienceNanos;
         if (to != null && !isLate && isTooMuch.getAsBoolean()) {
             LOGGER.warn("more is written while node {} copies than is there to be copied: it has to begin again",
@@ -275,6 +279,15 @@ final class Replacement {
             }
         }
         all.heardNanos = nowNanos;
+    }
+
+    /** A part of such a ballot has come. */
+    void part(int from, GenuineMessage.Part part, long nowNanos) {
+        Copying all = copying;
+        if (all != null && all.from == from) {
+            all.heardNanos = nowNanos;
+        }
+        commits.received(from, part);
     }
 
     /** A ballot has come, in which this life is taken in, perhaps. */

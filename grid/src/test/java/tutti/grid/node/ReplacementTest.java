@@ -8,6 +8,7 @@ import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
@@ -147,6 +148,51 @@ class ReplacementTest {
         applies(_ -> false);
         assertTrue(life.commits.takesPart());
         assertEquals(List.of(0, 0), List.of(leader.store.size(), life.store.size()));
+    }
+
+    /** What was written while a life copied is on its way to it for a while. */
+    @Test
+    void aBallotIsGivenTheTimeThatWhatItBringsTakes() {
+        Predicate<Encoded> held = message -> message instanceof GenuineMessage.Install
+                || message instanceof GenuineMessage.Part;
+        applies(message -> message instanceof GridMessage.Taken);
+        write(leader, KEY, new byte[1 << 22]);
+        leader.replacement.taken(2, new GridMessage.Taken(given.getLast().number()), 0);
+        List<Sent> onTheWay = new ArrayList<>();
+        while (!sent.isEmpty()) {
+            Sent next = sent.removeFirst();
+            if (held.test(next.message)) {
+                onTheWay.add(next);
+            } else {
+                nodes.get(next.to).received(next.from, next.message);
+            }
+        }
+        for (int time = 10; time < 15; time++) {
+            nodes.subList(0, 2).forEach(node -> node.commits.absent(Set.of(2), Set.of()));
+            leader.commits.tick(time);
+            nodes.get(1).commits.tick(time);
+            leader.replacement.tick(time * PATIENCE_NANOS, () -> false);
+            carry();
+        }
+        onTheWay.forEach(one -> nodes.get(one.to).received(one.from, one.message));
+        carry();
+        assertTrue(life.commits.takesPart());
+        assertEquals(1 << 22, Objects.requireNonNull(life.store.newest(KEY).value()).length);
+    }
+
+    /** It would be waited for, for ever. */
+    @Test
+    void aBallotForWhoIsNotHeardAnyMoreIsNotGivenTime() {
+        applies(message -> message instanceof GridMessage.Taken);
+        write(leader, KEY, new byte[1 << 22]);
+        leader.replacement.taken(2, new GridMessage.Taken(given.getLast().number()), 0);
+        long before = leader.commits.ballot();
+        carry(message -> message instanceof GenuineMessage.Install);
+        leader.commits.unheard(Set.of(2));
+        leader.commits.tick(10);
+        carry();
+        assertTrue(leader.commits.ballot() > before && leader.commits.isLeading());
+        assertFalse(leader.commits.configuration().has(2));
     }
 
     @Test
