@@ -586,7 +586,7 @@ final class GroupMembership implements Membership {
         }
         Set<Integer> known = new TreeSet<>(members);
         known.addAll(shared.config().nodes().keySet());
-        known.removeIf(node -> !shared.links().isConnected(node));
+        known.remove(shared.self());
         replacement.apply(known, ownAddress(), shared.config().furtherGroup());
     }
 }
