@@ -117,7 +117,7 @@ public final class ConfigManual {
                         ## Parameters of protocols
 
                         Under `protocol-parameters`, for example `protocol-parameters: {reads: bloom}`. A cluster keeps those with which it
-                        began, and nodes with different ones refuse each other, but for `executors` and `batch-requests` of `hybrid`; `tutti parameters`
+                        began, and a node with different ones stops, but for `executors` and `batch-requests` of `hybrid`; `tutti parameters`
                         changes some while nodes run. Times are written `500us`, `20ms`, `1s`, `5min`.
 
                         | protocol | parameter | default | valid | meaning |
