@@ -539,7 +539,7 @@ $function$;
 -- or the change is undone. (SET CONSTRAINTS looks at all tables of a schema that have a constraint of the name.)
 CREATE OR REPLACE FUNCTION tutti.waiting_constraints() RETURNS text LANGUAGE sql VOLATILE <fixed settings> AS $function$
     SELECT tutti.constraints_within(ARRAY(SELECT DISTINCT c.relnamespace FROM pg_locks l JOIN pg_class c ON c.oid = l.relation
-        WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND c.oid >= 16384 AND c.relnamespace <> 'tutti'::regnamespace))
+        WHERE l.pid = pg_backend_pid() AND l.locktype = 'relation' AND l.mode = 'RowExclusiveLock' AND c.relkind IN ('r', 'p') AND c.oid >= 16384 AND c.relnamespace <> 'tutti'::regnamespace))
 $function$;
 
 -- Makes an entry of what is gathered, and disarms.
