@@ -3,14 +3,8 @@ package tutti.grid.node;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.IOException;
-import java.io.UncheckedIOException;
-import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Map;
-import java.util.TreeMap;
 import java.util.stream.IntStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -19,62 +13,24 @@ import tutti.grid.GridConfig;
 import tutti.grid.GridException;
 import tutti.grid.IsolationLevel;
 import tutti.grid.store.Key;
-import tutti.sim.host.Host;
-import tutti.sim.host.HostConfig;
-import tutti.sim.kernel.Kernel;
-import tutti.sim.machine.SimMachine;
 import tutti.sim.net.LinkConfig;
-import tutti.sim.net.Network;
-import tutti.sim.net.Segment;
-import tutti.sim.thread.Threads;
 
 /** Two groups of three simulated nodes far from each other, of which one is started anew while the last transaction is committed by the other group. */
 class PresentTest {
     private static final int RESTARTED = 2;
     private static final int OTHER = 3;
 
-    private final Kernel kernel = new Kernel(1);
-    private final Map<Integer, GridNode> nodes = new TreeMap<>();
-    private final Map<Integer, Host> hosts = new TreeMap<>();
+    private final SimulatedNodes nodes = new SimulatedNodes(6, LinkConfig.WAN, (number, members) -> GridConfig
+            .of("test", number, members, List.of(GridConfig.CacheConfig.of("cache", 3)), CommitProtocol.GROUPS));
     private final List<String> found = new ArrayList<>();
 
     PresentTest() {
-        Network network = new Network(kernel);
-        Threads threads = new Threads(kernel);
-        Segment wan = network.segment("wan", LinkConfig.WAN);
-        Map<Integer, InetSocketAddress> members = new TreeMap<>();
-        for (int i = 0; i < 6; i++) {
-            members.put(i, InetSocketAddress.createUnresolved("n" + i, 7000));
-        }
-        for (int number : members.keySet()) {
-            GridConfig config = GridConfig.of("test", number, members, List.of(GridConfig.CacheConfig.of("cache", 3)),
-                    CommitProtocol.GROUPS);
-            Host host = new Host(kernel, threads, "n" + number, HostConfig.DEFAULT);
-            network.attach(host, wan);
-            hosts.put(number, host);
-            host.onBoot(_ -> {
-                try {
-                    nodes.put(number, new GridNode(config, new SimMachine(host, network), GridNode.Observer.NONE));
-                } catch (IOException failure) {
-                    throw new UncheckedIOException(failure);
-                }
-            });
-            host.boot();
-        }
-        pass(2000);
-    }
-
-    private void pass(int millis) {
-        kernel.runUntil(kernel.now() + Duration.ofMillis(millis).toNanos());
-    }
-
-    private GridNode node(int number) {
-        return nodes.getOrDefault(number, nodes.get(0));
+        nodes.passMillis(2000);
     }
 
     private void write(int by, Key key) {
-        node(by).loop().execute(() -> {
-            GridTransaction transaction = node(by).begin(IsolationLevel.READ_COMMITTED, false);
+        nodes.node(by).loop().execute(() -> {
+            GridTransaction transaction = nodes.node(by).begin(IsolationLevel.READ_COMMITTED, false);
             transaction.write(key, new byte[]{1});
             transaction.commit(new GridTransaction.Answer<>() {
                 @Override
@@ -91,8 +47,8 @@ class PresentTest {
     }
 
     private void readByRestarted(Key key) {
-        node(RESTARTED).loop().execute(() -> {
-            GridTransaction snapshot = node(RESTARTED).begin(IsolationLevel.SERIALIZABLE, true);
+        nodes.node(RESTARTED).loop().execute(() -> {
+            GridTransaction snapshot = nodes.node(RESTARTED).begin(IsolationLevel.SERIALIZABLE, true);
             snapshot.read(key, new GridTransaction.Answer<>() {
                 @Override
                 public void is(GridTransaction.Value value) {
@@ -105,7 +61,7 @@ class PresentTest {
                 }
             });
         });
-        pass(1000);
+        nodes.passMillis(1000);
     }
 
     /** Then nothing is committed any more: what may be read has to be known all the same. */
@@ -113,19 +69,19 @@ class PresentTest {
     @ValueSource(ints = {100, 250, 400, 550, 700, 850})
     void aLifeThatIsTakenInReadsSnapshotsThoughNobodyCommitsAnyMore(int afterMillis) {
         Key key = IntStream.range(0, 100).mapToObj(GridClient::key)
-                .filter(one -> node(OTHER).owners().isOwner(OTHER, one)).findFirst().orElseThrow();
+                .filter(one -> nodes.node(OTHER).owners().isOwner(OTHER, one)).findFirst().orElseThrow();
         write(OTHER, key);
-        pass(1000);
-        hosts.getOrDefault(RESTARTED, hosts.get(0)).crash();
-        pass(3000);
-        hosts.getOrDefault(RESTARTED, hosts.get(0)).boot();
-        pass(afterMillis);
+        nodes.passMillis(1000);
+        nodes.host(RESTARTED).crash();
+        nodes.passMillis(3000);
+        nodes.host(RESTARTED).boot();
+        nodes.passMillis(afterMillis);
         write(OTHER, key);
-        for (int i = 0; i < 100 && !node(RESTARTED).isMember(); i++) {
-            pass(100);
+        for (int i = 0; i < 100 && !nodes.node(RESTARTED).isMember(); i++) {
+            nodes.passMillis(100);
         }
-        assertTrue(node(RESTARTED).isMember());
-        pass(3000);
+        assertTrue(nodes.node(RESTARTED).isMember());
+        nodes.passMillis(3000);
         readByRestarted(key);
         assertEquals(List.of("committed", "committed", "read true"), found);
     }

@@ -171,8 +171,11 @@ public final class PathDirectory implements Directory {
             }
             return () -> {
                 if (channel.isOpen()) {
-                    channel.close();
-                    HELD.remove(key);
+                    try {
+                        channel.close();
+                    } finally {
+                        HELD.remove(key);
+                    }
                 }
             };
         } catch (IOException | RuntimeException failure) {
